@@ -1,0 +1,1 @@
+"""The contestants: each module offers `in_memory()` and `stdio()`, async context managers that give a `call`."""

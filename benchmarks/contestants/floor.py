@@ -1,0 +1,49 @@
+"""The floor: see `benchmarks.floor_protocol`."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.contract import Call
+from benchmarks.floor_protocol import Client, Server
+from benchmarks.floor_streams import LineProtocol
+
+SERVER = str(Path(__file__).parents[1] / "servers" / "floor.py")
+
+
+@asynccontextmanager
+async def in_memory() -> AsyncIterator[Call]:
+    """Give a call that crosses over as typed messages, one loop turn each way."""
+    loop = asyncio.get_running_loop()
+    ends: dict[str, Any] = {}
+    server = Server(lambda reply: loop.call_soon(ends["client"].take, reply))
+    ends["client"] = client = Client(lambda request: loop.call_soon(server.take, request), as_bytes=False)
+    yield client.call
+
+
+@asynccontextmanager
+async def stdio() -> AsyncIterator[Call]:
+    """Give a call to a child process over pipes."""
+    loop = asyncio.get_running_loop()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, SERVER, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    client = Client(process.stdin.write, as_bytes=True)
+    lines = LineProtocol(client.take_line)
+    reading = loop.create_task(_pump(process.stdout, lines))
+    try:
+        yield client.call
+    finally:
+        process.stdin.close()
+        await process.wait()
+        await reading
+
+
+async def _pump(stream: asyncio.StreamReader, lines: LineProtocol) -> None:
+    while chunk := await stream.read(1 << 16):
+        lines.data_received(chunk)

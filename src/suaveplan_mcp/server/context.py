@@ -1,0 +1,243 @@
+"""What a handler gets beside its arguments: the call it answers, and the client behind it.
+
+One `Context` serves every kind of handler and every revision. Plain handlers run in threads, so whatever sends
+something goes through the event loop's own queue.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from inspect import isawaitable
+from types import MappingProxyType
+from typing import Final, Protocol, TypeVar, Unpack, cast
+
+from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, RequestId
+from suaveplan_mcp.runtime.abort import AbortSignal
+from suaveplan_mcp.runtime.in_flight import SENT, InboundCall, Sent
+from suaveplan_mcp.server.asking import (
+    Answer,
+    Ask,
+    AskResult,
+    SamplingOptions,
+    elicitation,
+    roots,
+    sampling,
+)
+from suaveplan_mcp.server.connections import ServerConnection, run_on
+from suaveplan_mcp.server.logging import MESSAGE
+from suaveplan_mcp.types.base import RequestParams
+from suaveplan_mcp.types.elicitation import ElicitResult
+from suaveplan_mcp.types.logging import LoggingLevel, LoggingMessageNotificationParams
+from suaveplan_mcp.types.roots import ListRootsResult, Root
+from suaveplan_mcp.types.sampling import CreateMessageResult, SamplingMessage
+
+T = TypeVar("T")
+
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Outward(Protocol):
+    """What a context needs of its server."""
+
+    async def ask(self, call: InboundCall, asks: Sequence[Ask]) -> list[AskResult]:
+        """Ask the client behind a call, everything at once."""
+        ...
+
+    def message_for(
+        self, call: InboundCall, level: LoggingLevel, data: JsonValue, logger: str | None
+    ) -> LoggingMessageNotificationParams | None:
+        """Return a log message for the client behind a call, or None where it does not want that level."""
+        ...
+
+    def connection_of(self, call: InboundCall) -> ServerConnection | None:
+        """Return the connection a call came on."""
+        ...
+
+
+class Context:
+    """The call a handler answers. Ask for one with a parameter annotated `Context`; it shows in no schema.
+
+    Args:
+        call: the call.
+        server: what answers for the server.
+    """
+
+    __slots__ = ("_call", "_loop", "_once", "_server")
+
+    def __init__(self, call: InboundCall, server: Outward) -> None:
+        self._call = call
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._once: dict[str, asyncio.Future[object]] = {}
+
+    @property
+    def request_id(self) -> RequestId:
+        """The id of the request, as the client wrote it."""
+        return self._call.id
+
+    @property
+    def signal(self) -> AbortSignal:
+        """Aborted when the client gives up the call or goes away."""
+        return self._call.signal
+
+    @property
+    def meta(self) -> JsonObject:
+        """The `_meta` of the request; empty where there is none."""
+        params = self._call.params
+        return (params.meta or {}) if isinstance(params, RequestParams) else {}
+
+    @property
+    def client(self) -> ServerConnection | None:
+        """What is known of the client: its name, capabilities and revision; None for a call made in this process."""
+        return self._server.connection_of(self._call)
+
+    @property
+    def principal(self) -> object | None:
+        """Who is calling, as the transport's authentication established; None where there is none."""
+        delivery = self._call.delivery
+        return None if delivery is None else delivery.principal
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The HTTP headers of the request, names in lower case; empty where the transport has none."""
+        delivery = self._call.delivery
+        return _NO_HEADERS if delivery is None else delivery.headers
+
+    def progress(self, value: float, total: float | None = None, message: str | None = None) -> Sent:
+        """Report progress, where the client asked for it. May be awaited, and need not be.
+
+        Args:
+            value: must grow from report to report; one that does not is left out.
+            total: what `value` will be in the end, where that is known.
+            message: what is going on, for people.
+        """
+        run_on(self._loop, lambda: self._call.progress(value, total, message))
+        return SENT
+
+    def log(self, level: LoggingLevel, data: JsonValue, logger: str | None = None) -> Sent:
+        """Send a log message to the client, where it wants that level. May be awaited, and need not be.
+
+        Args:
+            level: how severe it is.
+            data: anything that is JSON.
+            logger: the name of what is speaking.
+
+        Raises:
+            LogError: `INVALID_PARAMS`, there is no such level, or the client wants the data and it is no JSON.
+        """
+        params = self._server.message_for(self._call, level, data, logger)
+        if params is not None:
+            call = self._call
+            run_on(self._loop, lambda: call.peer.post_notification(MESSAGE, params, delivery=call.reply_delivery))
+        return SENT
+
+    def elicit(
+        self,
+        message: str,
+        schema: object = None,
+        *,
+        url: str | None = None,
+        elicitation_id: str | None = None,
+        key: str | None = None,
+    ) -> Answer[ElicitResult]:
+        """Ask the client's user, by a form or at an address.
+
+        Args:
+            message: what the user reads.
+            schema: the form: a JSON Schema object of primitive properties, or a class whose fields are the form's.
+            url: an address to visit instead of a form.
+            elicitation_id: names the visit.
+            key: names the question, where a handler asks several.
+
+        Raises:
+            AskError: the schema is more than a form may hold, or, when awaited, the client cannot be asked.
+        """
+        ask = elicitation(message, schema, url=url, elicitation_id=elicitation_id)
+        return self._ask(ask, key, ElicitResult)
+
+    def sample(
+        self,
+        messages: str | Sequence[SamplingMessage | Mapping[str, object]],
+        *,
+        max_tokens: int = 1000,
+        key: str | None = None,
+        **options: Unpack[SamplingOptions],
+    ) -> Answer[CreateMessageResult]:
+        """Ask the client's model; the server's own sampling provider answers for a client that has none.
+
+        Args:
+            messages: the conversation; a string is one message of the user's.
+            max_tokens: how many tokens the model may take.
+            key: names the question, where a handler asks several.
+            options: `system_prompt`, `temperature`, `model_preferences` and so on, see `SamplingOptions`.
+
+        Raises:
+            AskError: the messages are malformed, or, when awaited, the client cannot be asked.
+        """
+        ask = sampling(messages, max_tokens=max_tokens, **options)
+        return self._ask(ask, key, CreateMessageResult)
+
+    def list_roots(self, *, key: str | None = None) -> Answer[list[Root]]:
+        """Ask for the folders and files that the client lets the server work in.
+
+        Raises:
+            AskError: when awaited, the client cannot be asked.
+        """
+
+        async def ask() -> list[Root]:
+            return (await self._ask(roots(), key, ListRootsResult)).roots
+
+        return Answer(ask, self._loop)
+
+    def ask(self, asks: Mapping[str, Ask]) -> Answer[dict[str, AskResult]]:
+        """Ask several things at once. Nothing is asked unless everything can be.
+
+        Args:
+            asks: what `elicitation`, `sampling` and `roots` of `suaveplan_mcp.server.asking` return, by key.
+
+        Returns:
+            The answers by the same keys.
+
+        Raises:
+            AskError: when awaited, one of them cannot be asked.
+        """
+
+        async def ask_all() -> dict[str, AskResult]:
+            answers = await self._server.ask(self._call, tuple(asks.values()))
+            return dict(zip(asks, answers, strict=True))
+
+        return Answer(ask_all, self._loop)
+
+    async def once(self, key: str, function: Callable[[], T | Awaitable[T]]) -> T:
+        """Do something at most once for this call, however often the handler is run for it.
+
+        Args:
+            key: names it.
+            function: plain or a coroutine function; its value is kept and given to later calls with the same key. If it
+                raises, those that wait for it get the exception, and a later call tries again.
+        """
+        begun = self._once.get(key)
+        if begun is not None:
+            # Whoever waits may be cancelled; what is being done goes on for the others.
+            return cast("T", await asyncio.shield(begun))
+        done = self._once[key] = self._loop.create_future()
+        try:
+            value = function()
+            result = cast("T", await value if isawaitable(value) else value)
+        except BaseException as error:
+            del self._once[key]
+            done.set_exception(error if isinstance(error, Exception) else RuntimeError(f"{key!r} was given up"))
+            # Nobody need have waited for it.
+            done.exception()
+            raise
+        done.set_result(result)
+        return result
+
+    def _ask(self, ask: Ask, key: str | None, kind: type[T]) -> Answer[T]:
+        # Where every question is a request of its own, its key tells nothing; and its kind decides that of its answer.
+        del key, kind
+
+        async def ask_client() -> T:
+            (answer,) = await self._server.ask(self._call, (ask,))
+            return cast("T", answer)
+
+        return Answer(ask_client, self._loop)

@@ -1,0 +1,389 @@
+"""The server as its users see it: a facade that hands every job to the file of its feature."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Unpack, cast
+
+from msgspec import Raw, Struct
+from msgspec.json import decode
+from msgspec.structs import replace
+
+from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.events import EventBus
+from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, RequestId
+from suaveplan_mcp.protocol.handshake import INITIALIZE, HandshakeEra
+from suaveplan_mcp.runtime.abort import AbortSignal
+from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
+from suaveplan_mcp.runtime.in_flight import OnProgress
+from suaveplan_mcp.runtime.threads import WorkerThreads
+from suaveplan_mcp.runtime.timers import Clock, Timers
+from suaveplan_mcp.server.asking import roots as ask_for_roots
+from suaveplan_mcp.server.asking import sampling_of
+from suaveplan_mcp.server.authorization import Authorizer, GuardedHandlers
+from suaveplan_mcp.server.client_requests import ClientRequests, SamplingProvider
+from suaveplan_mcp.server.connections import Connections, ServerConnection
+from suaveplan_mcp.server.features import ServerFeatures
+from suaveplan_mcp.server.lifecycle import Lifecycle
+from suaveplan_mcp.server.local_calls import LocalCall
+from suaveplan_mcp.server.logging import Logs
+from suaveplan_mcp.server.outward import ServerOutward
+from suaveplan_mcp.server.paging import require_page_size
+from suaveplan_mcp.server.registering import wire_form
+from suaveplan_mcp.server.running import Runner
+from suaveplan_mcp.transport.base import Transport
+from suaveplan_mcp.types.caching import CacheScope
+from suaveplan_mcp.types.icons import Icon
+from suaveplan_mcp.types.implementation import Implementation
+from suaveplan_mcp.types.logging import LoggingLevel
+from suaveplan_mcp.types.prompts import PromptMessage
+from suaveplan_mcp.types.resources import ReadResourceResult
+from suaveplan_mcp.types.roots import ListRootsResult, Root
+from suaveplan_mcp.types.sampling import CreateMessageRequestParams, CreateMessageResult
+from suaveplan_mcp.types.tools import CallToolResult
+
+if TYPE_CHECKING:
+    # Most servers never speak HTTP.
+    from suaveplan_mcp.transport.http_sse_app import HttpSseApp, SseAppOptions
+
+# Nobody can be told anything, or be asked who they are, before these are answered.
+_OPEN_METHODS = frozenset({INITIALIZE, "ping"})
+
+
+class ServerSummary(Struct, frozen=True):
+    """What a server holds and does at one moment; the counts are of registrations and of open connections."""
+
+    name: str
+    version: str
+    tools: int
+    resources: int
+    resource_templates: int
+    prompts: int
+    roots: int
+    connections: int
+    running: bool
+
+
+class MCPServer(ServerFeatures):
+    """A server: register what it offers, then start it on a transport or run it.
+
+    Args:
+        name: what it calls itself.
+        version: its own version.
+        instructions: how to use it, for a model.
+        title: its name for people.
+        website_url: where to read about it.
+        icons: pictures of it.
+        page_size: how many items a page of a list has; None for all.
+        reveal_tool_errors: whether the text of an exception that a tool raises reaches the caller.
+        max_concurrent: how many calls of one client may run at once; further ones wait.
+        max_threads: how many plain handlers may run at once.
+        clock: seconds on a scale that never goes back; the event loop's by default.
+        timers: what sets timers; the event loop by default.
+        id_generator: gives the ids of requests to clients; integers from 0 by default.
+
+    Raises:
+        MCPError: `INVALID_PARAMS`, an option cannot be used; the error names it.
+    """
+
+    def __init__(  # noqa: PLR0913  every option stands for itself, and all but the first three are named
+        self,
+        name: str = "suaveplan-mcp",
+        version: str = "0.0.0",
+        instructions: str | None = None,
+        *,
+        title: str | None = None,
+        website_url: str | None = None,
+        icons: list[Icon] | None = None,
+        page_size: int | None = None,
+        reveal_tool_errors: bool = True,
+        max_concurrent: int = 1000,
+        max_threads: int = 256,
+        clock: Clock | None = None,
+        timers: Timers | None = None,
+        id_generator: Callable[[], RequestId] | None = None,
+    ) -> None:
+        self._clock, self._timers, self._id_generator = clock, timers, id_generator
+        self._max_concurrent = max_concurrent
+        self._events = EventBus("server")
+        self._connections = Connections()
+        self._handlers = GuardedHandlers(_OPEN_METHODS)
+        self._threads = WorkerThreads(max_threads)
+        self._client_requests = ClientRequests(self._connections, self._threads)
+        self._logs = Logs(self._connections)
+        outward = ServerOutward(self._connections, self._logs, self._client_requests)
+        super().__init__(
+            self._connections,
+            Runner(outward.context_of, self._threads),
+            self._cache_scope,
+            page_size=require_page_size(page_size),
+            reveal_tool_errors=reveal_tool_errors,
+        )
+        info = Implementation(name=name, version=version, title=title, website_url=website_url, icons=icons)
+        self._lifecycle = Lifecycle(
+            self._connections, wire_form(name, info), instructions, lambda: len(self._roots.registry) > 0
+        )
+        self._started = False
+        self._serve()
+
+    def _serve(self) -> None:
+        register = self._handlers.register
+        register(INITIALIZE, self._lifecycle.handle_initialize)
+        register("ping", self._lifecycle.handle_ping)
+        register("tools/list", self._tools.handle_list)
+        register("tools/call", self._tools.handle_call)
+        register("resources/list", self._resources.handle_list)
+        register("resources/templates/list", self._resources.handle_list_templates)
+        register("resources/read", self._resources.handle_read)
+        register("resources/subscribe", self._resources.handle_subscribe)
+        register("resources/unsubscribe", self._resources.handle_unsubscribe)
+        register("prompts/list", self._prompts.handle_list)
+        register("prompts/get", self._prompts.handle_get)
+        register("completion/complete", self._completions.handle_complete)
+        register("roots/list", self._roots.handle_list)
+        register("logging/setLevel", self._logs.handle_set_level)
+
+    @property
+    def events(self) -> EventBus:
+        """What happens on the server's connections."""
+        return self._events
+
+    @property
+    def name(self) -> str:
+        """What it calls itself."""
+        return self._lifecycle.info.name
+
+    def get_info(self) -> ServerSummary:
+        """Return what the server holds and does now."""
+        return ServerSummary(
+            name=self._lifecycle.info.name,
+            version=self._lifecycle.info.version,
+            tools=len(self._tools.registry),
+            resources=len(self._resources.registry),
+            resource_templates=len(self._resources.templates),
+            prompts=len(self._prompts.registry),
+            roots=len(self._roots.registry),
+            connections=len(self._connections),
+            running=self._started,
+        )
+
+    # Calls in this process
+
+    async def invoke_tool(
+        self,
+        name: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        signal: AbortSignal | None = None,
+        on_progress: OnProgress | None = None,
+        meta: JsonObject | None = None,
+    ) -> CallToolResult:
+        """Call a tool without a client.
+
+        Args:
+            name: the tool.
+            params: its arguments.
+            signal: gives the call up when it is aborted.
+            on_progress: called with every report of progress.
+            meta: `_meta` for the handler's context.
+
+        Raises:
+            MCPError: `NOT_FOUND`, `INVALID_PARAMS` naming the field, or `REQUEST_CANCELLED`. What the handler raises
+                becomes an error result.
+        """
+        tool = self._tools.registry.find(name)
+        arguments = self._tools.decode(tool, params)
+        call = LocalCall("tools/call", on_progress=on_progress, meta=meta)
+        result = await call.run(self._tools.run(tool, arguments, call), signal)
+        content = cast("object", result.structured_content)
+        return replace(result, structured_content=decode(content)) if isinstance(content, Raw) else result
+
+    async def read_resource(
+        self, uri: str, *, signal: AbortSignal | None = None, meta: JsonObject | None = None
+    ) -> ReadResourceResult:
+        """Read a resource without a client.
+
+        Raises:
+            MCPError: `NOT_FOUND`, `INVALID_PARAMS`, `REQUEST_CANCELLED`, or `HANDLER_FAILED` with the cause.
+        """
+        call = LocalCall("resources/read", meta=meta)
+        return await call.run(self._resources.read(uri, call), signal)
+
+    async def get_prompt_messages(
+        self,
+        name: str,
+        args: Mapping[str, str] | None = None,
+        *,
+        signal: AbortSignal | None = None,
+        meta: JsonObject | None = None,
+    ) -> list[PromptMessage]:
+        """Fill in a prompt without a client.
+
+        Raises:
+            MCPError: `NOT_FOUND`, `INVALID_PARAMS`, `REQUEST_CANCELLED`, or `HANDLER_FAILED` with the cause.
+        """
+        call = LocalCall("prompts/get", meta=meta)
+        return (await call.run(self._prompts.get(name, args, call), signal)).messages
+
+    # Clients
+
+    def set_authorizer(self, authorizer: Authorizer | None) -> None:
+        """Ask a function before every request but the handshake and `ping`; None asks nobody.
+
+        Args:
+            authorizer: takes an `AuthorizationRequest`; says, perhaps as an awaitable, whether it may be served.
+        """
+        self._handlers.guard(authorizer)
+
+    def set_sampling_provider(self, provider: SamplingProvider | None) -> None:
+        """Let a function answer `ctx.sample` where the client cannot."""
+        self._client_requests.sampling_provider = provider
+
+    def set_log_level(self, level: LoggingLevel) -> None:
+        """Set the least level that is sent to clients who have not asked for one; `info` at first.
+
+        Raises:
+            LogError: `INVALID_PARAMS`, there is no such level.
+        """
+        self._logs.set_level(level)
+
+    def emit_log(self, level: LoggingLevel, data: JsonValue, logger: str | None = None) -> None:
+        """Send a log message to every client that wants that level.
+
+        Raises:
+            LogError: `INVALID_PARAMS`, there is no such level.
+        """
+        self._logs.emit(level, data, logger)
+
+    def mark_resource_updated(self, uri: str) -> None:
+        """Tell every client that watches a resource that it has changed; nobody is told before the start."""
+        self._resources.mark_updated(uri)
+
+    async def create_sampling_message(
+        self, params: CreateMessageRequestParams | Mapping[str, object], *, signal: AbortSignal | None = None
+    ) -> CreateMessageResult:
+        """Ask the model of the one client that is connected. A handler asks its caller's with `ctx.sample`.
+
+        Args:
+            params: what to ask, as a struct or a mapping of its shape.
+            signal: takes the question back when it is aborted.
+
+        Raises:
+            MCPError: `NOT_INITIALIZED` where no client, or more than one, is connected; `METHOD_NOT_FOUND` where it
+                has not declared sampling; `INVALID_PARAMS` where the question is malformed; or what it answered.
+        """
+        return cast("CreateMessageResult", await self._client_requests.ask_only_client(sampling_of(params), signal))
+
+    async def list_client_roots(self, *, signal: AbortSignal | None = None) -> list[Root]:
+        """Ask the one client that is connected for its roots.
+
+        Raises:
+            MCPError: as `create_sampling_message`.
+        """
+        result = await self._client_requests.ask_only_client(ask_for_roots(), signal)
+        return cast("ListRootsResult", result).roots
+
+    # Running
+
+    async def start(self, transport: Transport) -> ServerConnection:
+        """Serve one transport; `attach` adds others.
+
+        Raises:
+            MCPError: `ALREADY_CONNECTED`, it was started and not stopped.
+        """
+        if self._started:
+            raise MCPError(MCP_CODES.ALREADY_CONNECTED, "the server was started already; stop it first, or attach")
+        return await self.attach(transport)
+
+    async def attach(self, transport: Transport) -> ServerConnection:
+        """Serve one more transport.
+
+        Returns:
+            The connection, which tells when it is over.
+        """
+        era = HandshakeEra("server", self._handlers.table)
+        dispatcher = JsonRpcDispatcher(
+            transport,
+            era=era,
+            side="server",
+            handlers=self._handlers.table,
+            events=self._events,
+            clock=self._clock,
+            timers=self._timers,
+            id_generator=self._id_generator,
+            max_concurrent=self._max_concurrent,
+        )
+        connection = ServerConnection(dispatcher, era)
+        self._connections.add(connection)
+        transport.on_close(lambda: self._connections.remove(connection))
+        self._started = True
+        return connection
+
+    async def stop(self, reason: str | None = None) -> None:
+        """Close every connection; what runs is stopped. The server can be started again.
+
+        Where a handler calls this it is stopped as well, and the connections close all the same.
+
+        Args:
+            reason: for `connection:closed`.
+        """
+        self._started = False
+        closing = asyncio.gather(*(connection.dispatcher.close(reason) for connection in self._connections))
+        self._threads.close()
+        await asyncio.shield(closing)
+
+    def run(
+        self,
+        transport: str = "stdio",
+        *,
+        host: str | None = None,
+        port: int | None = None,
+        path: str | None = None,
+        allowed_hosts: Collection[str] | None = None,
+        allowed_origins: Collection[str] = (),
+    ) -> None:
+        """Serve until the client goes away or the process is told to end.
+
+        Args:
+            transport: `"stdio"`, or `"sse"` for HTTP+SSE.
+            host: where to listen, over HTTP; `127.0.0.1` by default. The empty string means every address.
+            port: likewise; 8000 by default.
+            path: where clients connect, over HTTP; `/sse` by default.
+            allowed_hosts: the names of the server, over HTTP, where it has others than those of this machine alone.
+            allowed_origins: web pages that may use it, over HTTP, such as `"https://app.example.com"`.
+        """
+        _serving().run(
+            self,
+            transport,
+            host=host,
+            port=port,
+            path=path,
+            allowed_hosts=allowed_hosts,
+            allowed_origins=allowed_origins,
+        )
+
+    def sse_app(
+        self, path: str = "/sse", messages_path: str = "/messages", **options: "Unpack[SseAppOptions]"
+    ) -> "HttpSseApp":
+        """Return an ASGI application that serves over HTTP+SSE.
+
+        Run it with any ASGI server, or mount it in any framework under any path. It needs no lifespan.
+
+        Args:
+            path: where the event stream is, inside the application.
+            messages_path: where messages are posted to, likewise.
+            options: `allowed_hosts`, `allowed_origins`, `max_body_bytes` and `keep_alive`; see `SseAppOptions`.
+
+        Raises:
+            ValueError: a path or an option that cannot be; the message says which.
+        """
+        return _serving().sse_app(self, path, messages_path, timers=self._timers, **options)
+
+    def _cache_scope(self) -> CacheScope:
+        return "public" if self._handlers.authorizer is None else "private"
+
+
+def _serving() -> ModuleType:
+    # The one late binding of the house: people expect this on the server, and serving stands above this room.
+    return import_module("suaveplan_mcp.serving")

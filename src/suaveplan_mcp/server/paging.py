@@ -1,0 +1,103 @@
+"""Pages of a list, and the cursors between them. Spec: server/utilities/pagination"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, TypeAlias, TypeVar
+
+from msgspec import Raw
+
+from suaveplan_mcp.jsonrpc.codec import encode
+from suaveplan_mcp.protocol.admission import invalid_params
+from suaveplan_mcp.types.base import Result
+from suaveplan_mcp.types.caching import CacheScope
+
+_PREFIX: Final = "after:"
+Item = TypeVar("Item")
+
+MakePage: TypeAlias = Callable[[list[Item], str | None, CacheScope], Result]
+"""Makes the result of a list method from the items of a page, the cursor of the next page, and who may share it."""
+
+
+class Pages(Generic[Item]):
+    """The answers to a list method as JSON, made once and kept until a registration changes.
+
+    As JSON they cost nothing to send again, and a client in the same process cannot reach into what is registered.
+
+    Args:
+        items: gives the whole list.
+        make_page: makes the result of one page.
+        cache_scope: tells whether answers may be shared between callers.
+        size: how many items a page has; None for all.
+    """
+
+    __slots__ = ("_cache_scope", "_items", "_kept", "_make_page", "_size")
+
+    def __init__(
+        self,
+        items: Callable[[], Sequence[Item]],
+        make_page: MakePage[Item],
+        cache_scope: Callable[[], CacheScope],
+        size: int | None,
+    ) -> None:
+        self._items = items
+        self._make_page = make_page
+        self._cache_scope = cache_scope
+        self._size = size
+        self._kept: dict[tuple[str | None, CacheScope], Raw] = {}
+
+    def answer(self, cursor: str | None) -> Raw:
+        """Return the page that a cursor leads to.
+
+        Raises:
+            MCPError: `INVALID_PARAMS`, no page of this list gave that cursor.
+        """
+        scope = self._cache_scope()
+        kept = self._kept.get((cursor, scope))
+        if kept is None:
+            page, next_cursor = page_of(self._items(), cursor, self._size)
+            kept = self._kept[cursor, scope] = Raw(encode(self._make_page(page, next_cursor, scope)))
+        return kept
+
+    def forget(self) -> None:
+        """Make every page anew when it is next asked for, because the list has changed."""
+        self._kept.clear()
+
+
+def require_page_size(size: int | None) -> int | None:
+    """Return a page size that a list can be cut by.
+
+    Raises:
+        MCPError: `INVALID_PARAMS`, a page would hold nothing.
+    """
+    if size is not None and size < 1:
+        raise invalid_params("page_size", f"a page holds at least one item, not {size}")
+    return size
+
+
+def page_of(items: Sequence[Item], cursor: str | None, size: int | None) -> tuple[list[Item], str | None]:
+    """Return one page and the cursor of the next.
+
+    Args:
+        items: the whole list.
+        cursor: where the page begins, as an earlier page gave it; None for the first.
+        size: how many items a page has; None for all.
+
+    Returns:
+        The items, and the next cursor, or None at the end.
+
+    Raises:
+        MCPError: `INVALID_PARAMS`, no page of this list gave that cursor.
+    """
+    start = 0 if cursor is None else _position(cursor, len(items), size)
+    if size is None or start + size >= len(items):
+        return list(items[start:]), None
+    return list(items[start : start + size]), f"{_PREFIX}{start + size}"
+
+
+def _position(cursor: str, length: int, size: int | None) -> int:
+    digits = cursor.removeprefix(_PREFIX)
+    # A number longer than the list's own length is never read, however long it is.
+    if size is not None and digits != cursor and len(digits) <= len(str(length)) and digits.isdecimal():
+        position = int(digits)
+        if f"{_PREFIX}{position}" == cursor and position in range(size, length, size):
+            return position
+    raise invalid_params("cursor", "no page of this list gave this cursor")

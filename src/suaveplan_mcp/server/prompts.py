@@ -1,0 +1,201 @@
+"""Prompts: registering, listing and filling them in. Spec: server/prompts"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypedDict, cast
+
+from msgspec import DecodeError, Raw, Struct
+from msgspec.json import Decoder
+
+from suaveplan_mcp.jsonrpc.messages import JsonObject
+from suaveplan_mcp.runtime.in_flight import InboundCall
+from suaveplan_mcp.server.connections import Connections
+from suaveplan_mcp.server.context import Context
+from suaveplan_mcp.server.paging import Pages
+from suaveplan_mcp.server.refusals import InvalidResultError, MismatchError
+from suaveplan_mcp.server.registering import wire_form
+from suaveplan_mcp.server.registry import Registry
+from suaveplan_mcp.server.results import look_over
+from suaveplan_mcp.server.running import Runner
+from suaveplan_mcp.server.signatures.prompt_signature import PromptSignature
+from suaveplan_mcp.server.signatures.schema import encode_value
+from suaveplan_mcp.server.signatures.tool_signature import CONTENT_TYPES
+from suaveplan_mcp.types.caching import CacheScope
+from suaveplan_mcp.types.content import TextContent
+from suaveplan_mcp.types.icons import Icon
+from suaveplan_mcp.types.pagination import PaginatedRequestParams
+from suaveplan_mcp.types.prompts import (
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    Prompt,
+    PromptMessage,
+)
+
+LIST_CHANGED: Final = "notifications/prompts/list_changed"
+
+_result_decoder: Final = Decoder(GetPromptResult)
+_message_decoder: Final = Decoder(PromptMessage)
+
+
+class PromptFields(TypedDict, total=False):
+    """The fields of a `PromptDefinition` beside its handler, as the decorator takes them."""
+
+    name: str | None
+    description: str | None
+    title: str | None
+    icons: Sequence[Icon | Mapping[str, object]] | None
+    meta: Mapping[str, object] | None
+    inline: bool
+
+
+class PromptMembers(PromptFields, total=False):
+    """All fields of a `PromptDefinition`."""
+
+    handler: Callable[..., object]
+
+
+class PromptDefinition(Struct, frozen=True, kw_only=True):
+    """Everything about a prompt.
+
+    Args:
+        handler: returns the messages: text, which becomes a message of the user's, content, `PromptMessage`, a dict of
+            its shape, a list of those, or a `GetPromptResult`. It takes the arguments by name, and a `Context` if a
+            parameter is annotated so.
+        name: None to take the handler's.
+        description: None to take the handler's docstring.
+        title: the name for people.
+        icons: pictures of it.
+        meta: `_meta` of the listed prompt.
+        inline: run a plain handler on the event loop instead of in a thread.
+    """
+
+    handler: Callable[..., object]
+    name: str | None = None
+    description: str | None = None
+    title: str | None = None
+    icons: list[Icon] | None = None
+    meta: JsonObject | None = None
+    inline: bool = False
+
+
+class RegisteredPrompt:
+    """A prompt as it is kept.
+
+    Args:
+        definition: what it was registered with.
+
+    Raises:
+        RegistrationError: it cannot be a prompt.
+    """
+
+    __slots__ = ("inline", "signature", "wire")
+
+    def __init__(self, definition: PromptDefinition) -> None:
+        self.signature = PromptSignature.from_callable(
+            definition.handler, context_type=Context, name=definition.name, description=definition.description
+        )
+        self.inline = definition.inline
+        self.wire = wire_form(
+            self.signature.name,
+            Prompt(
+                name=self.signature.name,
+                title=definition.title,
+                description=self.signature.description,
+                arguments=self.signature.arguments or None,
+                icons=definition.icons,
+                meta=definition.meta,
+            ),
+        )
+
+
+class Prompts:
+    """The prompts of a server.
+
+    Args:
+        connections: who is told when the list changes.
+        runner: runs the handlers.
+        cache_scope: tells whether lists may be shared between callers.
+        page_size: how many prompts a page of the list has; None for all.
+    """
+
+    def __init__(
+        self,
+        connections: Connections,
+        runner: Runner,
+        cache_scope: Callable[[], CacheScope],
+        *,
+        page_size: int | None,
+    ) -> None:
+        self._connections = connections
+        self._runner = runner
+        self._pages: Pages[Prompt] = Pages(self.listed, _page, cache_scope, page_size)
+        self.registry: Registry[RegisteredPrompt] = Registry("prompt", self._changed)
+
+    def register(self, definition: PromptDefinition) -> Prompt:
+        """Register a prompt.
+
+        Returns:
+            The prompt as clients see it.
+
+        Raises:
+            MCPError: `DUPLICATE_REGISTRATION`, or the handler cannot be a prompt.
+        """
+        prompt = RegisteredPrompt(definition)
+        self.registry.add(prompt.wire.name, prompt)
+        return prompt.wire
+
+    def listed(self) -> list[Prompt]:
+        """Return the prompts in the order they were registered."""
+        return [prompt.wire for prompt in self.registry]
+
+    async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Raw:
+        """Answer `prompts/list`."""
+        return self._pages.answer(params.cursor)
+
+    async def handle_get(self, params: GetPromptRequestParams, call: InboundCall) -> GetPromptResult:
+        """Answer `prompts/get`."""
+        return await self.get(params.name, params.arguments, call)
+
+    async def get(self, name: str, arguments: Mapping[str, str] | None, call: InboundCall) -> GetPromptResult:
+        """Fill in a prompt.
+
+        Raises:
+            MCPError: `NOT_FOUND`; `INVALID_PARAMS` naming the argument; `HANDLER_FAILED` with the cause.
+        """
+        prompt = self.registry.find(name)
+        call.name_target(name)
+        values = prompt.signature.decode(arguments)
+        value = await self._runner.run_reported(prompt.signature.shape, values, call, inline=prompt.inline)
+        return look_over("prompts/get", prompt.signature.shape.label, value, _to_result(prompt, value))
+
+    def _changed(self) -> None:
+        self._pages.forget()
+        self._connections.tell_soon(LIST_CHANGED)
+
+
+def _page(prompts: list[Prompt], next_cursor: str | None, scope: CacheScope) -> ListPromptsResult:
+    return ListPromptsResult(prompts=prompts, next_cursor=next_cursor, ttl_ms=0, cache_scope=scope)
+
+
+def _to_result(prompt: RegisteredPrompt, value: object) -> GetPromptResult:
+    """Turn what a handler returned into the result."""
+    if isinstance(value, GetPromptResult):
+        return value
+    try:
+        if isinstance(value, dict) and isinstance(cast("dict[str, object]", value).get("messages"), list):
+            return _result_decoder.decode(encode_value(cast("object", value)))
+        parts = cast("Sequence[object]", value) if isinstance(value, list | tuple) else [cast("object", value)]
+        messages = [_to_message(part) for part in parts]
+    except (MismatchError, DecodeError) as error:
+        raise InvalidResultError(prompt.signature.shape.label, str(error), cause=error) from error
+    return GetPromptResult(description=prompt.wire.description, messages=messages)
+
+
+def _to_message(value: object) -> PromptMessage:
+    if isinstance(value, PromptMessage):
+        return value
+    if isinstance(value, str):
+        return PromptMessage(role="user", content=TextContent(text=value))
+    if isinstance(value, CONTENT_TYPES):
+        return PromptMessage(role="user", content=value)
+    return _message_decoder.decode(encode_value(value))

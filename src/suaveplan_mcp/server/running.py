@@ -1,0 +1,98 @@
+"""How a handler is run: on the loop, or in a thread so that it cannot hold up the others."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, cast
+
+from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.runtime.in_flight import InboundCall
+from suaveplan_mcp.runtime.threads import WorkerThreads
+from suaveplan_mcp.server.asking import AskError
+from suaveplan_mcp.server.context import Context
+from suaveplan_mcp.server.logging import LogError
+from suaveplan_mcp.server.refusals import InvalidArgumentsError, RegistrationError
+from suaveplan_mcp.server.signatures.signature import CallableShape
+
+# These tell of an exchange with somebody else, or of a mistake in the handler, so they are no answer to its caller.
+_NO_ANSWERS: Final = frozenset(
+    {
+        MCP_CODES.ALREADY_CONNECTED,
+        MCP_CODES.DUPLICATE_REGISTRATION,
+        MCP_CODES.HANDLER_FAILED,
+        MCP_CODES.METHOD_NOT_FOUND,
+        MCP_CODES.NOT_INITIALIZED,
+        MCP_CODES.PROTOCOL_INVALID,
+        MCP_CODES.PROTOCOL_VERSION_MISMATCH,
+        MCP_CODES.TIMEOUT,
+        MCP_CODES.TRANSPORT_CLOSED,
+        MCP_CODES.TRANSPORT_ERROR,
+    }
+)
+
+_MISTAKES: Final = (AskError, InvalidArgumentsError, LogError, RegistrationError)
+
+
+class Runner:
+    """Runs handlers for all features of a server.
+
+    Args:
+        make_context: gives the context of a call to a handler that asks for one.
+        threads: where plain functions run.
+    """
+
+    __slots__ = ("_make_context", "_threads")
+
+    def __init__(self, make_context: Callable[[InboundCall], Context], threads: WorkerThreads) -> None:
+        self._make_context = make_context
+        self._threads = threads
+
+    async def run(
+        self, shape: CallableShape, arguments: dict[str, object], call: InboundCall, *, inline: bool = False
+    ) -> object:
+        """Run a handler and return what it returned.
+
+        Args:
+            shape: the handler.
+            arguments: by name; used up.
+            call: the call it answers.
+            inline: run a plain function on the loop all the same.
+
+        Raises:
+            BaseException: whatever the handler raises.
+        """
+        context = None if shape.context_parameter is None else self._make_context(call)
+        if shape.is_async:
+            return await cast("Awaitable[object]", shape.invoke(arguments, context))
+        if inline:
+            value = shape.invoke(arguments, context)
+        else:
+            value = await self._threads.run(partial(shape.invoke, arguments, context))
+        return await cast("Awaitable[object]", value) if inspect.isawaitable(value) else value
+
+    async def run_reported(
+        self, shape: CallableShape, arguments: dict[str, object], call: InboundCall, *, inline: bool = False
+    ) -> object:
+        """Run a handler whose exceptions are none of the caller's business.
+
+        Raises:
+            MCPError: the handler raised it as its answer; or `HANDLER_FAILED`, whose cause is what it raised.
+        """
+        try:
+            return await self.run(shape, arguments, call, inline=inline)
+        except Exception as error:
+            if is_answer(error):
+                raise
+            text = f"the handler of {shape.label} failed: {error}"
+            raise MCPError(MCP_CODES.HANDLER_FAILED, text, cause=error, context={"handler": shape.label}) from error
+
+
+def is_answer(error: Exception) -> bool:
+    """Tell whether an exception that a handler let through is meant for whoever called it.
+
+    A number of its own, as an error from another peer has, makes an `MCPError` an answer in any case. Otherwise those
+    are none that only the handler can do something about.
+    """
+    if not isinstance(error, MCPError) or isinstance(error, _MISTAKES):
+        return False
+    return error.jsonrpc_code is not None or error.code not in _NO_ANSWERS

@@ -1,0 +1,259 @@
+"""The composition root of servers: from a server to a process that serves it."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Collection, Coroutine
+from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack, cast
+
+from suaveplan_mcp.host.extras import load_http
+from suaveplan_mcp.host.leaving import find_stuck_threads, leave
+from suaveplan_mcp.host.platform import PLATFORM
+from suaveplan_mcp.host.stdio import StandardStreams, take_standard_streams
+from suaveplan_mcp.runtime.timers import Timers
+from suaveplan_mcp.transport.base import Transport
+
+if TYPE_CHECKING:
+    # Whoever serves over standard streams need not wait until this is loaded.
+    from suaveplan_mcp.transport.http_sse_app import HttpSseApp, SseAppOptions
+
+_GRACE: Final = 0.5
+"""Seconds that tasks which do not heed their cancellation may take at the end."""
+
+_Serve = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
+"""Serves until the event is set, or the input ends."""
+
+
+class Served(Protocol):
+    """One connection of a server."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a handler is at work for the client."""
+        ...
+
+
+class Servable(Protocol):
+    """Whatever can be started on a transport and stopped again; `MCPServer` is the one people have."""
+
+    async def start(self, transport: Transport) -> Served:
+        """Serve one transport."""
+        ...
+
+    async def stop(self) -> None:
+        """Close every connection and clean up."""
+        ...
+
+
+class HttpServable(Servable, Protocol):
+    """A server that can have many clients at once."""
+
+    async def attach(self, transport: Transport) -> object:
+        """Serve one more transport."""
+        ...
+
+
+def run(
+    server: Servable,
+    transport: str = "stdio",
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    path: str | None = None,
+    allowed_hosts: Collection[str] | None = None,
+    allowed_origins: Collection[str] = (),
+) -> None:
+    """Serve until the input ends or the process is told to end, then clean up and return.
+
+    It ends within about a second, whatever handlers are doing. Where a thread that a handler started would keep the
+    process alive after that, exit functions run and the process ends at once, with status 0.
+
+    Args:
+        server: what to serve.
+        transport: `"stdio"`, or `"sse"` for HTTP+SSE.
+        host: where to listen, over HTTP; `127.0.0.1` by default. The empty string means every address.
+        port: likewise; 8000 by default, and 0 for one that is free.
+        path: where clients connect, over HTTP; `/sse` by default.
+        allowed_hosts: the names of the server, over HTTP; see `HttpGuard`.
+        allowed_origins: web pages that may use it, over HTTP; see `HttpGuard`.
+
+    Raises:
+        ValueError: there is no such transport, or an option that cannot be; the message says which there are.
+        OSError: it cannot listen there; the message says where.
+        ImportError: a library is not installed that serving over HTTP needs; the message names the extra.
+        RuntimeError: an event loop runs in this thread; await `serve_stdio`, or mount `sse_app`, there.
+    """
+    if transport == "stdio":
+        run_stdio(server, known_threads=threading.enumerate())
+    elif transport == "sse":
+        run_sse(
+            cast("HttpServable", server),
+            host=host,
+            port=port,
+            path=path,
+            allowed_hosts=allowed_hosts,
+            allowed_origins=allowed_origins,
+            known_threads=threading.enumerate(),
+        )
+    else:
+        raise ValueError(f"transport {transport!r} is not available yet; those there are today are 'stdio' and 'sse'")
+
+
+def run_stdio(server: Servable, known_threads: Collection[threading.Thread] = ()) -> None:
+    """Serve on standard input and output; see `run`.
+
+    Args:
+        server: what to serve.
+        known_threads: threads that may keep the process alive.
+    """
+    _require_no_loop()
+    # Before the loop opens anything: where standard input was closed, its number is free for the taking.
+    streams = take_standard_streams()
+    try:
+        stuck = _run_loop(lambda told: _serve_until(server, streams, told))
+    finally:
+        streams.restore()
+    _leave_if_stuck(stuck, known_threads)
+
+
+def run_sse(
+    server: HttpServable,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    path: str | None = None,
+    allowed_hosts: Collection[str] | None = None,
+    allowed_origins: Collection[str] = (),
+    known_threads: Collection[threading.Thread] = (),
+) -> None:
+    """Serve over HTTP+SSE; see `run`, and `run_stdio` for the threads."""
+    _require_no_loop()
+    web = load_http("http_server")
+    path = path or "/sse"
+    messages_path = f"{path.rstrip('/').rpartition('/')[0]}/messages"
+    app = sse_app(server, path, messages_path, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
+    listeners = web.listen("127.0.0.1" if host is None else host, 8000 if port is None else port)
+    print(f"listening at {web.url_of(listeners, path)}", file=sys.stderr, flush=True)  # noqa: T201  for whoever looks
+
+    async def stop() -> None:
+        await app.close()
+        await server.stop()
+
+    stuck = _run_loop(lambda told: web.serve_http(app, listeners, until=told, stop=stop))
+    _leave_if_stuck(stuck, known_threads)
+
+
+def sse_app(
+    server: HttpServable,
+    path: str = "/sse",
+    messages_path: str = "/messages",
+    *,
+    timers: Timers | None = None,
+    **options: "Unpack[SseAppOptions]",
+) -> "HttpSseApp":
+    """Return an ASGI application that serves over HTTP+SSE, to be mounted in any framework under any path.
+
+    Args:
+        server: what it serves.
+        path: where the event stream is, inside the application.
+        messages_path: where messages are posted to, likewise.
+        timers: what sets timers; the event loop by default.
+        options: see `SseAppOptions`.
+
+    Raises:
+        ValueError: a path or an option that cannot be; the message says which.
+    """
+    return load_http("http_sse_server").make_sse_app(server.attach, path, messages_path, timers=timers, **options)
+
+
+async def serve_stdio(server: Servable) -> None:
+    """Serve on this process's standard input and output until the input ends; then stop the server.
+
+    Use it where an event loop runs already. Meanwhile file descriptor 0 is the null device and 1 is standard error, so
+    that nothing a handler does can get between the messages.
+
+    Args:
+        server: what to serve.
+    """
+    streams = take_standard_streams()
+    try:
+        await _serve_until(server, streams, asyncio.Event())
+    finally:
+        streams.restore()
+
+
+def _leave_if_stuck(stuck: list[str], known_threads: Collection[threading.Thread]) -> None:
+    stuck = stuck + [thread.name for thread in find_stuck_threads(known_threads)]
+    if _owns_process() and stuck:
+        leave(stuck)
+
+
+def _owns_process() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+async def _until_told(serve: _Serve) -> None:
+    """Serve until the process is told to end, where this is the thread that is told."""
+    told = asyncio.Event()
+    if not _owns_process():
+        await serve(told)
+        return
+    patience = 2
+
+    def take_signal() -> None:
+        # A client that was interrupted together with its server may add a signal of its own, and cleaning up must
+        # survive that; whoever sends a third one has lost patience.
+        nonlocal patience
+        patience -= 1
+        told.set()
+        if not patience:
+            stop_watching()
+
+    stop_watching = PLATFORM.watch_signals(asyncio.get_running_loop(), PLATFORM.STOP_SIGNALS, take_signal)
+    try:
+        await serve(told)
+    finally:
+        stop_watching()
+
+
+async def _serve_until(server: Servable, streams: StandardStreams, ended: asyncio.Event) -> None:
+    transport = streams.open_transport()
+    transport.on_close(ended.set)
+    try:
+        served = await server.start(transport)
+        transport.is_busy = lambda: served.busy
+        await ended.wait()
+    finally:
+        await server.stop()
+        await transport.close()
+
+
+def _run_loop(serve: _Serve) -> list[str]:
+    """Serve on a loop of its own; return the names of the tasks that go on all the same."""
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(_until_told(serve))
+    finally:
+        stubborn = loop.run_until_complete(_end_tasks())
+        loop.close()
+    return stubborn
+
+
+async def _end_tasks() -> list[str]:
+    """Cancel what is left on the loop, but do not wait for ever; return the names of what goes on all the same."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    closing = asyncio.ensure_future(asyncio.get_running_loop().shutdown_asyncgens())
+    _, stubborn = await asyncio.wait({*left, closing}, timeout=_GRACE)
+    return [task.get_name() for task in stubborn]
+
+
+def _require_no_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "an event loop runs in this thread already; use `await serve_stdio(server)`, or mount `sse_app`, there"
+    )

@@ -1,0 +1,350 @@
+"""The composition root of clients: from whatever names a server to a client that is connected to it."""
+
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from msgspec import DecodeError, Struct, ValidationError, convert, field
+from msgspec.json import decode
+from msgspec.structs import replace
+
+from suaveplan_mcp.client.mcp_client import MCPClient
+from suaveplan_mcp.events import EventBus
+from suaveplan_mcp.host.extras import load_http
+from suaveplan_mcp.host.process import ServerProcess
+from suaveplan_mcp.host.stderr_log import ForwardLine
+from suaveplan_mcp.jsonrpc.messages import JsonObject, RequestId
+from suaveplan_mcp.runtime.timers import Clock, Timers
+from suaveplan_mcp.transport.base import Transport
+from suaveplan_mcp.transport.in_memory import InMemoryTransport
+from suaveplan_mcp.types.logging import LoggingMessageNotificationParams
+
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_FILES: Final = frozenset({".py", ".json"})
+_SERVER_LISTS: Final = ("mcpServers", "servers")
+
+_Release: TypeAlias = Callable[[], Awaitable[object]]
+_Opened: TypeAlias = tuple[Transport, _Release]
+
+
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+class _ServedConnection(Protocol):
+    @property
+    def dispatcher(self) -> _Closable: ...
+
+
+class _ServerState(Protocol):
+    @property
+    def running(self) -> bool: ...
+
+
+@runtime_checkable
+class LocalServer(Protocol):
+    """A server in this process: an `MCPServer`. Only its shape is known here, so that clients need not load servers."""
+
+    async def attach(self, transport: Transport) -> _ServedConnection:
+        """Serve one more transport."""
+        ...
+
+    async def stop(self) -> None:
+        """Close every connection."""
+        ...
+
+    def get_info(self) -> _ServerState:
+        """Tell whether it runs."""
+        ...
+
+
+Target: TypeAlias = LocalServer | Transport | Mapping[str, Any] | Sequence[str] | str | os.PathLike[str]
+"""What `connect` takes."""
+
+
+class ClientOptions(TypedDict, total=False):
+    """The options of `MCPClient`, which describes them."""
+
+    name: str
+    version: str
+    protocol: str
+    prefetch: bool
+    timeout: float | None
+    total_timeout: float | None
+    accepted_versions: Collection[str] | None
+    experimental: Mapping[str, JsonObject] | None
+    max_pages: int
+    on_log: Callable[[LoggingMessageNotificationParams], object] | None
+    events: EventBus | None
+    clock: Clock | None
+    timers: Timers | None
+    id_generator: Callable[[], RequestId] | None
+
+
+class ServerEntry(Struct, frozen=True):
+    """One server of an `mcp.json`: the command that starts it.
+
+    Args:
+        command: the program.
+        args: its arguments.
+        env: variables it gets beside the inherited ones.
+        cwd: its working folder.
+        url: where it listens, for one that is not started.
+        type: how to speak to that URL, where the URL does not tell.
+        headers: go out with every request to it.
+    """
+
+    command: str | None = None
+    args: list[str] = field(default_factory=list[str])
+    env: dict[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None
+    url: str | None = None
+    type: str | None = None
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class OpeningOptions(Struct, frozen=True):
+    """How a target is opened.
+
+    Args:
+        env: variables that a server which is started gets beside the inherited ones.
+        cwd: its working folder, ours by default.
+        on_stderr: called with every line it writes to its standard error.
+        transport: how to speak to a URL, where the URL does not tell.
+        headers: go out with every HTTP request.
+    """
+
+    env: Mapping[str, str]
+    cwd: str | os.PathLike[str] | None = None
+    on_stderr: ForwardLine | None = None
+    transport: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Connection:
+    """What `connect` returns: enter it to connect, leave it to disconnect, each from any task.
+
+    Attributes:
+        client: the client, for what has to be set before connecting, such as its providers.
+    """
+
+    def __init__(self, target: Target, options: OpeningOptions, client: MCPClient) -> None:
+        """Name the target; use `connect`."""
+        self.client = client
+        self._target = target
+        self._options = options
+        self._release: _Release | None = None
+
+    async def __aenter__(self) -> MCPClient:
+        """Open the target and connect to it; where that fails nothing is left behind.
+
+        Raises:
+            TypeError: the target is nothing that can be connected to.
+            ValueError: a target that cannot be used; the message says why.
+            FileNotFoundError: the target is a file that does not exist.
+            MCPTransportError: the server cannot be started, or ended at once; the message has its last words.
+            MCPError: see `MCPClient.connect`.
+        """
+        transport, release = await _open(self._target, self._options)
+        try:
+            await self.client.connect(transport)
+        except BaseException:
+            await release()
+            raise
+        self._release = release
+        return self.client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Disconnect, and end what was started for the connection."""
+        release, self._release = self._release, None
+        try:
+            await self.client.disconnect()
+        finally:
+            if release is not None:
+                await release()
+
+
+def connect(
+    target: Target,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    on_stderr: ForwardLine | None = None,
+    transport: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **options: Unpack[ClientOptions],
+) -> Connection:
+    """Connect to a server, whatever names it.
+
+    Use it as `async with connect(target) as client`; to set providers first, keep what it returns and use its `client`.
+
+    Args:
+        target: an `MCPServer` in this process; a command to start, as a list or as one string; the path of a Python
+            file with a server in it; a URL that ends in `/sse`; a transport; or an `mcp.json` with one server, as its
+            path or as a dict.
+        env: variables for a server that is started, beside the inherited ones.
+        cwd: the working folder of a server that is started.
+        on_stderr: called with every line that a server that is started writes to its standard error; by default they
+            go to the logger `suaveplan_mcp.server_process`.
+        transport: `"sse"` where a URL does not end like one of HTTP+SSE but is one.
+        headers: go out with every HTTP request, such as `{"Authorization": "Bearer …"}`; never to another origin.
+        options: see `MCPClient`. Here `protocol` is `"auto"` and `prefetch` is False where they are left out.
+
+    Returns:
+        What to enter for the connected client.
+
+    Raises:
+        ValueError: an option of the client that cannot be used.
+    """
+    options.setdefault("prefetch", False)
+    if options.get("protocol", "auto") == "auto":
+        # There is one era to speak yet.
+        options["protocol"] = "handshake"
+    return Connection(target, OpeningOptions(env or {}, cwd, on_stderr, transport, headers or {}), MCPClient(**options))
+
+
+async def _open(target: Target, options: OpeningOptions) -> _Opened:
+    if isinstance(target, LocalServer):
+        return await _attach(target)
+    if isinstance(target, Transport):
+        return target, target.close
+    if isinstance(target, Mapping):
+        return await _open_entry(_only_entry(target, "the target"), options)
+    if isinstance(target, str | os.PathLike):
+        return await _open_text(os.fspath(target), options)
+    if isinstance(target, Sequence) and all(isinstance(word, str) for word in target):  # pyright: ignore[reportUnnecessaryIsInstance]  callers need not be type-checked
+        return await _spawn(target, options)
+    raise TypeError(
+        f"cannot connect to {target!r}: pass an MCPServer, a transport, a command as a list of strings or one string, "
+        "the path of a Python file or of an mcp.json, or such a file's content as a dict"
+    )
+
+
+# A server in this process
+
+# How many connections there are to each server that was started for the first of them.
+_started: WeakKeyDictionary[LocalServer, int] = WeakKeyDictionary()
+
+
+async def _attach(server: LocalServer) -> _Opened:
+    near, far = InMemoryTransport.pair()
+    ours = server in _started or not server.get_info().running
+    connection = await server.attach(far)
+    if ours:
+        _started[server] = _started.get(server, 0) + 1
+
+    async def release() -> None:
+        await near.close()
+        await connection.dispatcher.close()
+        if ours:
+            _started[server] -= 1
+            if not _started[server]:
+                del _started[server]
+                await server.stop()
+
+    return near, release
+
+
+# A server that is started
+
+
+async def _spawn(command: Sequence[str] | str, options: OpeningOptions) -> _Opened:
+    server = await ServerProcess.spawn(command, env=options.env, cwd=options.cwd, on_stderr=options.on_stderr)
+    return server.transport, server.close
+
+
+async def _open_text(text: str, options: OpeningOptions) -> _Opened:
+    if _URL.match(text):
+        return _open_url(text, options)
+    path = Path(text)
+    kind = _kind(path)
+    if kind == ".py":
+        return await _spawn_python(text, options)
+    if kind == ".json":
+        return await _open_entry(_read_entry(path), options)
+    return await _spawn(text, options)
+
+
+def _kind(path: Path) -> str:
+    """Return the suffix of a file that a target can be; the empty string for a command.
+
+    Raises:
+        FileNotFoundError: it can only be such a file, but does not exist.
+    """
+    text = str(path)
+    file, _, name = text.rpartition(":")
+    if path.suffix in _FILES and path.is_file():
+        return path.suffix
+    if file.endswith(".py") and name.isidentifier() and Path(file).is_file():
+        return ".py"
+    if path.suffix in _FILES and not re.search(r"\s", text):
+        raise FileNotFoundError(f"there is no file {text!r}")
+    return ""
+
+
+async def _spawn_python(file: str, options: OpeningOptions) -> _Opened:
+    # It runs in this very interpreter, so what steers that one steers it.
+    env = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")} | dict(options.env)
+    command = [sys.executable, "-m", "suaveplan_mcp", "run", file]
+    return await _spawn(command, replace(options, env=env))
+
+
+async def _open_entry(entry: ServerEntry, options: OpeningOptions) -> _Opened:
+    if entry.command is None:
+        if entry.url is None:
+            raise ValueError("the server's entry has no `command` and no `url`")
+        transport = options.transport or entry.type
+        return _open_url(
+            entry.url, replace(options, transport=transport, headers=entry.headers | dict(options.headers))
+        )
+    command = [entry.command, *entry.args]
+    cwd = entry.cwd if options.cwd is None else options.cwd
+    return await _spawn(command, replace(options, env={**entry.env, **options.env}, cwd=cwd))
+
+
+def _read_entry(path: Path) -> ServerEntry:
+    try:
+        content = decode(path.read_bytes())
+    except DecodeError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} has no object at its top")
+    return _only_entry(cast("dict[str, Any]", content), str(path))
+
+
+def _only_entry(content: Mapping[str, Any], source: str) -> ServerEntry:
+    """Return the one server of an `mcp.json`; the entry alone is taken as well."""
+    servers: object = next((content[key] for key in _SERVER_LISTS if key in content), {"": content})
+    try:
+        entries = convert(servers, dict[str, ServerEntry])
+    except ValidationError as error:
+        raise ValueError(f"{source} is no list of servers: {error}") from error
+    if len(entries) != 1:
+        names = ", ".join(repr(name) for name in entries) or "none"
+        raise ValueError(f"{source} must have exactly one server, but has {names}")
+    (entry,) = entries.values()
+    return entry
+
+
+# A server that listens somewhere
+
+
+def _open_url(url: str, options: OpeningOptions) -> _Opened:
+    parts = urlsplit(url)
+    if parts.scheme.lower() not in ("http", "https"):
+        raise ValueError(f"cannot connect to {url}: only http and https are known")
+    if options.transport != "sse" and not (options.transport is None and parts.path.rstrip("/").endswith("/sse")):
+        raise ValueError(
+            f"cannot connect to {url}: Streamable HTTP is not available yet; "
+            "where the server speaks HTTP+SSE pass transport='sse'"
+        )
+    transport: Transport = load_http("http_sse").connect_http_sse(url, headers=options.headers)
+    return transport, transport.close

@@ -1,0 +1,115 @@
+"""The commands that use a server, each with a real one."""
+
+import json
+import sys
+
+import pytest
+
+from suaveplan_mcp.cli import main
+from tests.transports.plain_process import SERVERS
+
+FILE = str(SERVERS / "tools.py")
+
+
+def test_what_a_server_offers_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["list", FILE])
+
+    out, err = capsys.readouterr()
+    expected = [
+        "tools:",
+        "  echo  Say it again.",
+        "  add",
+        "resources:",
+        "  test://text  Some text.",
+        "  test://bytes  bytes",
+        "resource templates:",
+        "  test://items/{number}  item",
+        "prompts:",
+        "  greet  Greet somebody.",
+    ]
+    assert ([], "") == ([line for line in expected if line not in out.splitlines()], err)
+
+
+def test_a_server_that_offers_nothing_lists_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["list", f"{FILE}:other"])
+    assert ("", "") == capsys.readouterr()
+
+
+def test_what_a_server_offers_is_listed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["list", FILE, "--json"])
+
+    listed = json.loads(capsys.readouterr().out)
+    assert ["test://items/{number}"] == [item["uriTemplate"] for item in listed["resourceTemplates"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "output"),
+    [
+        (["echo", "text=a≤b"], 0, "a≤b\n"),
+        (["picture"], 0, "[image image/png]\n"),
+        (["fail"], 1, "Error: on purpose\n"),
+        (
+            ["echo", "text=x", "--json"],
+            0,
+            '{\n  "content": [\n    {\n      "type": "text",\n      "text": "x"\n    }\n  ]\n}\n',
+        ),
+    ],
+)
+def test_a_tool_is_called(arguments: list[str], status: int, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status == main(["call", FILE, *arguments])
+    assert output == capsys.readouterr().out
+
+
+def test_values_are_what_the_tool_wants(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["call", FILE, "add", "a=1", "b=2"])
+    assert {"sum": 3} == json.loads(capsys.readouterr().out)
+
+
+def test_a_result_without_content_is_its_structure_where_it_has_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["call", FILE, "structure"])
+    assert 0 == main(["call", FILE, "nothing"])
+    assert {"sum": 3} == json.loads(capsys.readouterr().out)
+
+
+def test_a_tool_that_does_not_exist_is_named_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 1 == main(["call", FILE, "nope"])
+    assert capsys.readouterr().err.startswith("suaveplan-mcp: there is no tool 'nope'; there are echo, add")
+
+
+def test_what_a_server_writes_to_stderr_is_shown_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 1 == main(["call", FILE, "fail", "--stderr"])
+    assert {"loading", "loading by a shell", "about to fail"} <= set(capsys.readouterr().err.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("uri", "output"),
+    [("test://text", "text ≤\n".encode()), ("test://bytes", b"\x00\xff"), ("test://items/7", b"item 7\n")],
+)
+def test_a_resource_is_read(uri: str, output: bytes, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert 0 == main(["read", FILE, uri])
+    sys.stdout.flush()
+    assert output == capfdbinary.readouterr().out
+
+
+def test_a_resource_is_read_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["read", FILE, "test://bytes", "--json"])
+    assert "AP8=" == json.loads(capsys.readouterr().out)["contents"][0]["blob"]
+
+
+def test_a_prompt_is_filled_in(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["prompt", FILE, "greet", "name=Ada"])
+    assert "user: Greet Ada.\n" == capsys.readouterr().out
+
+
+def test_a_prompt_is_filled_in_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["prompt", FILE, "greet", "name=Ada", "--json"])
+    assert "user" == json.loads(capsys.readouterr().out)["messages"][0]["role"]
+
+
+def test_a_server_that_cannot_be_started_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 1 == main(["list", "no-such-command-anywhere"])
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "suaveplan-mcp: cannot start the server process 'no-such-command-anywhere': there is no such"
+    )

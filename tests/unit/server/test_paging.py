@@ -1,0 +1,110 @@
+"""Pages of a list and the cursors between them."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.jsonrpc.messages import JsonValue
+from suaveplan_mcp.server.mcp_server import MCPServer
+from suaveplan_mcp.server.paging import Pages, page_of, require_page_size
+from suaveplan_mcp.targets import connect
+from suaveplan_mcp.types.base import Result
+from suaveplan_mcp.types.caching import CacheableResult, CacheScope
+
+
+def test_without_a_page_size_there_is_one_page() -> None:
+    assert ([1, 2, 3], None) == page_of([1, 2, 3], None, None)
+
+
+@given(st.lists(st.integers(), max_size=30), st.integers(1, 12))
+def test_walking_the_cursors_gives_every_item_once_and_in_order(items: list[int], size: int) -> None:
+    seen, cursor = page_of(items, None, size)
+    while cursor is not None:
+        page, cursor = page_of(items, cursor, size)
+        assert page
+        seen += page
+
+    assert items == seen
+
+
+def test_an_empty_list_has_one_empty_page() -> None:
+    assert ([], None) == page_of([], None, 2)
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["", "garbage", "after:", "after:0", "after:1", "after:4", "after:6", "after:-2", "after:02", "after:٢", "2"],
+)
+def test_a_cursor_that_no_page_gave_is_refused(cursor: str) -> None:
+    with pytest.raises(MCPError) as caught:
+        page_of([1, 2, 3, 4], cursor, 2)
+
+    assert (MCP_CODES.INVALID_PARAMS, "cursor") == (caught.value.code, caught.value.context["path"])
+
+
+def test_a_huge_number_is_refused_without_being_read() -> None:
+    with pytest.raises(MCPError, match="Invalid request parameters"):
+        page_of([1, 2, 3, 4], f"after:{'9' * 100_000}", 2)
+
+
+def test_without_a_page_size_no_cursor_was_given() -> None:
+    with pytest.raises(MCPError):
+        page_of([1, 2, 3, 4], "after:2", None)
+
+
+@pytest.mark.parametrize("size", [1, 500, None])
+def test_a_page_holds_any_number_of_items(size: int | None) -> None:
+    assert size == require_page_size(size)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_page_that_would_hold_nothing_is_refused(size: int) -> None:
+    with pytest.raises(MCPError) as caught:
+        require_page_size(size)
+
+    assert "page_size" == caught.value.context["path"]
+
+
+def _pages(items: list[int], scope: Callable[[], CacheScope], size: int | None = None) -> Pages[int]:
+    def make_page(page: list[int], cursor: str | None, cache_scope: CacheScope) -> Result:
+        return CacheableResult(meta={"items": list[JsonValue](page), "next": cursor}, cache_scope=cache_scope)
+
+    return Pages(lambda: items, make_page, scope, size)
+
+
+def test_a_page_is_made_once_until_the_list_changes() -> None:
+    items = [1]
+    pages = _pages(items, lambda: "public")
+    first = pages.answer(None)
+    items.append(2)
+
+    assert first is pages.answer(None)
+    pages.forget()
+    assert b'{"_meta":{"items":[1,2],"next":null},"cacheScope":"public"}' == bytes(pages.answer(None))
+
+
+def test_pages_for_sharing_are_kept_apart_from_those_that_are_not() -> None:
+    scopes: list[CacheScope] = ["public", "private"]
+    pages = _pages([1, 2], lambda: scopes[0], size=1)
+    shared = pages.answer("after:1")
+    scopes.reverse()
+
+    assert b"public" in bytes(shared)
+    assert b"private" in bytes(pages.answer("after:1"))
+
+
+async def test_a_client_in_the_same_process_cannot_reach_into_what_is_registered() -> None:
+    server = MCPServer("s", "1")
+
+    @server.tool
+    def wave(times: int) -> str:
+        return "~" * times
+
+    async with connect(server) as client:
+        (listed,) = (await client.list_tools()).tools
+        listed.input_schema["properties"] = {}
+
+    assert {"times": {"type": "integer"}} == server.list_tools()[0].input_schema["properties"]

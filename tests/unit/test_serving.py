@@ -1,0 +1,219 @@
+"""Running a server in this process."""
+
+import asyncio
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+from aiohttp import ClientSession
+
+from suaveplan_mcp import serving
+from suaveplan_mcp.host.http_server import listen, port_of
+from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
+from suaveplan_mcp.server.mcp_server import MCPServer
+from suaveplan_mcp.serving import run, serve_stdio
+from suaveplan_mcp.testing.asgi import AsgiClient
+from suaveplan_mcp.testing.clock import FakeClock
+from suaveplan_mcp.transport.base import Transport
+from tests.transports.standard_streams import standard_streams
+
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":"hello"}\n'
+
+
+class EchoServer:
+    """Answers `echo`, and does what a test wants when it is started."""
+
+    def __init__(self, at_start: Callable[[], object] = bool) -> None:
+        self.at_start = at_start
+        self.stopped = False
+
+    async def start(self, transport: Transport) -> JsonRpcDispatcher:
+        self.at_start()
+        self.dispatcher = JsonRpcDispatcher(transport, side="server")
+        self.dispatcher.register_handler("echo", lambda params: params)
+        return self.dispatcher
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.fixture
+def left(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what the process would be left for; nothing leaves it."""
+    names: list[str] = []
+    monkeypatch.setattr(serving, "leave", names.extend)
+    return names
+
+
+def served(server: EchoServer) -> object:
+    """Run a server on one call and return what it answered."""
+    with standard_streams() as wire:
+        wire.feed(CALL)
+        run(server)
+    return json.loads(wire.written())["result"]
+
+
+def test_a_server_runs_until_its_input_ends_and_is_stopped(left: list[str]) -> None:
+    server = EchoServer()
+
+    assert "hello" == served(server)
+    assert (True, []) == (server.stopped, left)
+
+
+def test_a_server_runs_in_another_thread_as_well(left: list[str]) -> None:
+    answers: list[object] = []
+    thread = threading.Thread(target=lambda: answers.append(served(EchoServer())))
+    thread.start()
+    thread.join()
+
+    assert (["hello"], []) == (answers, left)
+
+
+def test_the_process_is_left_where_a_thread_of_a_handler_works_on(left: list[str]) -> None:
+    released = threading.Event()
+    threads = [threading.Thread(target=released.wait, name=name) for name in ("known", "a handler's")]
+    threads[0].start()
+
+    assert "hello" == served(EchoServer(threads[1].start))
+    released.set()
+    for thread in threads:
+        thread.join()
+    assert ["a handler's"] == left
+
+
+def test_the_process_is_left_where_a_task_does_not_heed_its_cancellation(
+    left: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "_GRACE", 0.01)
+    released: list[asyncio.Future[None]] = []
+
+    async def go_on() -> None:
+        released.append(asyncio.get_running_loop().create_future())
+        while True:
+            try:
+                await asyncio.shield(released[0])
+            except asyncio.CancelledError:
+                continue
+
+    def start() -> None:
+        tasks.append(asyncio.get_running_loop().create_task(go_on(), name="stubborn"))
+
+    tasks: list[asyncio.Task[None]] = []
+
+    assert "hello" == served(EchoServer(start))
+    assert ["stubborn"] == left
+    # It would complain when it is collected.
+    setattr(tasks[0], "_log_destroy_pending", False)  # noqa: B010  checkers do not know the attribute
+
+
+def test_cleaning_up_survives_a_second_signal_but_not_a_third(left: list[str]) -> None:
+    class PatientServer(EchoServer):
+        async def stop(self) -> None:
+            # The signals are handled by the loop, in turns of their own.
+            for _ in range(10):
+                await asyncio.sleep(0)
+            os.kill(os.getpid(), signal.SIGTERM)
+            await super().stop()
+
+    taken: list[int] = []
+    previous = signal.signal(signal.SIGTERM, lambda number, _: taken.append(number))
+    server = PatientServer(lambda: [os.kill(os.getpid(), signal.SIGTERM) for _ in range(2)])
+    with standard_streams() as wire:
+        run(server)
+    wire.end_input()
+    signal.signal(signal.SIGTERM, previous)
+
+    assert ([signal.SIGTERM], True) == (taken, server.stopped)
+
+
+def test_a_server_that_cannot_be_started_says_so() -> None:
+    def fail() -> None:
+        raise LookupError("no database")
+
+    with standard_streams() as wire, pytest.raises(LookupError, match="no database"):
+        run(EchoServer(fail))
+    wire.end_input()
+
+
+@pytest.mark.parametrize("transport", ["http", "pigeon"])
+def test_another_transport_is_a_clear_error(transport: str) -> None:
+    with pytest.raises(ValueError, match=f"'{transport}' is not available yet"):
+        run(EchoServer(), transport)
+
+
+async def test_running_inside_a_loop_is_a_clear_error() -> None:
+    with pytest.raises(RuntimeError, match="await serve_stdio"):
+        run(EchoServer())
+
+
+async def test_a_server_is_served_inside_a_loop() -> None:
+    server = EchoServer()
+    with standard_streams() as wire:
+        wire.feed(CALL)
+        await serve_stdio(server)
+
+    assert "hello" == json.loads(wire.written())["result"]
+    assert server.stopped
+
+
+# Over HTTP
+
+
+def free_port() -> int:
+    (listener,) = listen("127.0.0.1", 0)
+    with listener:
+        return port_of([listener])
+
+
+@pytest.mark.parametrize(("path", "messages_path"), [(None, "/messages"), ("/a/events/", "/a/messages")])
+def test_a_server_runs_over_http_until_the_process_is_told_to_end(
+    path: str | None, messages_path: str, left: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    server, port, answers = MCPServer("over-http"), free_port(), list[bytes]()
+    url = f"http://127.0.0.1:{port}{path or '/sse'}"
+
+    async def use() -> None:
+        async with ClientSession() as session, session.get(url, headers={"Host": "mcp.example.com"}) as stream:
+            answers.append(await stream.content.readuntil(b"session_id="))
+            os.kill(os.getpid(), signal.SIGTERM)
+            answers.append((await stream.content.read())[-2:])
+
+    def use_in_a_thread() -> None:
+        # By then it listens, and the signal is heeded.
+        while not capsys.readouterr().err.startswith("listening at"):
+            pass
+        asyncio.run(use())
+
+    thread = threading.Thread(target=use_in_a_thread)
+    thread.start()
+    server.run("sse", port=port, path=path, allowed_hosts=["mcp.example.com"])
+    thread.join()
+
+    named, end = answers
+    assert named.endswith(f"data: {messages_path}?session_id=".encode())
+    assert (b"\n\n", []) == (end, left)
+
+
+def test_a_port_that_is_taken_is_a_clear_error() -> None:
+    (listener,) = listen("127.0.0.1", 0)
+    with listener, pytest.raises(OSError, match="cannot listen at 127.0.0.1"):
+        MCPServer().run("sse", host="127.0.0.1", port=port_of([listener]))
+
+
+async def test_running_over_http_inside_a_loop_is_a_clear_error() -> None:
+    with pytest.raises(RuntimeError, match="mount `sse_app`"):
+        MCPServer().run("sse")
+
+
+async def test_the_application_of_a_server_takes_its_options_and_its_timers() -> None:
+    clock = FakeClock()
+    server = MCPServer("mounted", timers=clock)
+    app = server.sse_app("/events", "/inbox", keep_alive=5.0, allowed_hosts=["mcp.example.com"])
+    async with AsgiClient(app).open("GET", "/events", headers={"Host": "mcp.example.com"}) as stream:
+        assert (await stream.next_event()).data.startswith(b"/inbox?session_id=")
+        assert 1 == server.get_info().connections
+        await clock.advance_async(10.0)
+        assert b": keep-alive" in stream.body

@@ -1,0 +1,313 @@
+"""Connecting to whatever names a server."""
+
+import asyncio
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suaveplan_mcp.client.mcp_client import MCPClient
+from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
+from suaveplan_mcp.server.context import Context
+from suaveplan_mcp.server.mcp_server import MCPServer
+from suaveplan_mcp.targets import ClientOptions, Target, connect
+from suaveplan_mcp.transport.in_memory import InMemoryTransport
+from tests.architecture.source import SOURCE
+from tests.transports.plain_process import SERVERS, is_running, open_descriptors, script
+from tests.transports.web_server import sse_server
+
+FILE = str(SERVERS / "tools.py")
+COMMAND = [sys.executable, "-m", "suaveplan_mcp", "run", FILE]
+ENVIRONMENT = {"PYTHONPATH": str(SOURCE.parent)}
+SILENT = script("import os, sys, time; sys.stderr.write(f'{os.getpid()}\\n'); sys.stderr.flush(); time.sleep(60)")
+
+
+def entry(**fields: object) -> dict[str, Any]:
+    return {"command": COMMAND[0], "args": COMMAND[1:], "env": ENVIRONMENT, **fields}
+
+
+@pytest.fixture
+def server() -> MCPServer:
+    server = MCPServer("here")
+
+    @server.tool
+    async def echo(text: str) -> str:
+        return text
+
+    return server
+
+
+async def say(client: MCPClient, text: str) -> object:
+    return getattr((await client.call_tool("echo", {"text": text})).content[0], "text", None)
+
+
+async def test_a_server_in_this_process_is_started_and_stopped(server: MCPServer) -> None:
+    async with connect(server) as client:
+        assert "hello" == await say(client, "hello")
+        assert server.get_info().running
+
+    assert (False, 0) == (server.get_info().running, server.get_info().connections)
+
+
+async def test_several_clients_of_a_server_in_this_process_do_not_disturb_each_other(server: MCPServer) -> None:
+    first, second = connect(server), connect(server)
+    await first.__aenter__()
+    client = await second.__aenter__()
+
+    await first.__aexit__(None, None, None)
+
+    assert "still there" == await say(client, "still there")
+    await second.__aexit__(None, None, None)
+    assert not server.get_info().running
+
+
+async def test_a_server_that_somebody_else_started_goes_on(server: MCPServer) -> None:
+    near, far = InMemoryTransport.pair()
+    await server.start(far)
+
+    async with connect(server) as client:
+        assert "hello" == await say(client, "hello")
+
+    async with MCPClient() as client:
+        await client.connect(near)
+        assert "still there" == await say(client, "still there")
+    await server.stop()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        COMMAND,
+        " ".join(COMMAND),
+        entry(),
+        {"mcpServers": {"one": entry()}},
+        {"servers": {"one": entry()}},
+    ],
+)
+async def test_a_command_is_started_and_ended(target: Target) -> None:
+    before = open_descriptors()
+
+    async with connect(target, env=ENVIRONMENT) as client:
+        assert "hello" == await say(client, "hello")
+        assert client.server_info is not None
+        assert "tools" == client.server_info.name
+
+    assert before == open_descriptors()
+
+
+@pytest.mark.parametrize(("target", "name"), [(FILE, "tools"), (Path(FILE), "tools"), (f"{FILE}:other", "other")])
+async def test_a_python_file_is_run_by_this_interpreter(target: Target, name: str) -> None:
+    async with connect(target) as client:
+        assert client.server_info is not None
+        assert name == client.server_info.name
+
+
+async def test_a_configuration_file_says_how_a_server_is_started(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    given = {**ENVIRONMENT, "FROM_FILE": "file", "FROM_BOTH": "file"}
+    path.write_text(json.dumps({"mcpServers": {"one": entry(env=given, cwd=str(tmp_path))}}))
+
+    async with connect(path, env={"FROM_BOTH": "call"}) as client:
+        answers = [await client.call_tool("variable", {"name": f"FROM_{name}"}) for name in ("FILE", "BOTH")]
+
+    assert [f"file in {tmp_path}", f"call in {tmp_path}"] == [getattr(a.content[0], "text", None) for a in answers]
+
+
+async def test_the_folder_of_a_call_goes_before_that_of_a_configuration(tmp_path: Path) -> None:
+    async with connect(entry(cwd="/"), cwd=tmp_path) as client:
+        result = await client.call_tool("variable", {"name": "NONE"})
+
+    assert f"None in {tmp_path}" == getattr(result.content[0], "text", None)
+
+
+async def test_what_a_server_writes_to_stderr_is_heard() -> None:
+    heard: list[str] = []
+
+    async with connect(COMMAND, env=ENVIRONMENT, on_stderr=heard.append):
+        pass
+
+    assert {"loading", "loading by a shell"} <= set(heard)
+
+
+async def test_a_transport_is_used_and_closed(server: MCPServer) -> None:
+    near, far = InMemoryTransport.pair()
+    await server.start(far)
+
+    async with connect(near) as client:
+        assert "hello" == await say(client, "hello")
+
+    assert near.closed
+    await server.stop()
+
+
+async def test_a_connection_may_be_left_in_another_task_and_twice(server: MCPServer) -> None:
+    connection = connect(server)
+    client = await asyncio.create_task(connection.__aenter__())
+    assert "hello" == await say(client, "hello")
+
+    await asyncio.create_task(connection.__aexit__(None, None, None))
+    await connection.__aexit__(None, None, None)
+
+    assert not client.initialized
+
+
+async def test_entering_that_is_cancelled_leaves_nothing_behind() -> None:
+    before = open_descriptors()
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    entering = asyncio.create_task(connect(SILENT, on_stderr=heard.put_nowait).__aenter__())
+    pid = int(await heard.get())
+
+    entering.cancel()
+    await asyncio.wait((entering,))
+
+    assert (True, False) == (entering.cancelled(), is_running(pid))
+    assert before == open_descriptors()
+
+
+async def test_a_server_that_ends_at_once_is_the_error_of_entering() -> None:
+    with pytest.raises(MCPTransportError, match="(?s)ended with exit status 1; its last words: .*LookupError: no key"):
+        async with connect(script("raise LookupError('no key')")):
+            pass
+
+
+async def test_a_server_that_refuses_is_the_error_of_entering() -> None:
+    near, far = InMemoryTransport.pair()
+    await far.close()
+
+    with pytest.raises(MCPTransportError) as raised:
+        async with connect(near):
+            pass
+    assert MCP_CODES.TRANSPORT_CLOSED == raised.value.code
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        (42, "cannot connect to 42: pass an MCPServer, a transport, a command"),
+        ([1, 2], "cannot connect to"),
+        (None, "cannot connect to None"),
+    ],
+)
+async def test_what_is_no_target_is_a_clear_error(target: Any, reason: str) -> None:
+    with pytest.raises(TypeError, match=reason):
+        async with connect(target):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ({"url": "https://example.org/mcp"}, "cannot connect to https://example.org/mcp"),
+        ({"type": "stdio"}, "has no `command`"),
+        ({"mcpServers": {}}, "exactly one server, but has none"),
+        ({"mcpServers": {"a": entry(), "b": entry()}}, "exactly one server, but has 'a', 'b'"),
+        ({"mcpServers": {"a": {"command": 1}}}, "the target is no list of servers: .*command"),
+        ({"mcpServers": [1]}, "the target is no list of servers"),
+        ("pigeon://example.org", "cannot connect to pigeon://example.org"),
+        ("", "empty"),
+    ],
+)
+async def test_a_target_that_cannot_be_used_says_why(target: Target, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        async with connect(target):
+            pass
+
+
+@pytest.mark.parametrize(("content", "reason"), [("{", "is not JSON"), ("[]", "has no object at its top")])
+async def test_a_configuration_file_that_is_none_says_so(content: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(content)
+
+    with pytest.raises(ValueError, match=f"mcp.json {reason}"):
+        async with connect(path):
+            pass
+
+
+@pytest.mark.parametrize("target", ["missing.py", "missing.json"])
+async def test_a_file_that_does_not_exist_is_no_command(target: str) -> None:
+    with pytest.raises(FileNotFoundError, match=target):
+        async with connect(target):
+            pass
+
+
+async def test_a_command_line_may_end_with_the_name_of_a_file() -> None:
+    async with connect(" ".join(COMMAND[:4]) + f" {FILE}", env=ENVIRONMENT) as client:
+        assert "hello" == await say(client, "hello")
+
+
+@pytest.mark.parametrize("protocol", ["auto", "handshake"])
+async def test_the_protocol_may_be_named(protocol: str, server: MCPServer) -> None:
+    async with connect(server, protocol=protocol, name="me") as client:
+        assert client.initialized
+
+
+async def test_lists_are_fetched_only_where_that_is_asked_for(server: MCPServer) -> None:
+    async with connect(server) as lazy, connect(server, prefetch=True) as eager:
+        assert ([], ["echo"]) == (lazy.tools(), [tool.name for tool in eager.tools()])
+
+
+async def test_providers_are_set_before_entering(server: MCPServer) -> None:
+    connection = connect(server)
+    connection.client.set_roots_provider(lambda: ["file:///tmp"])
+
+    async with connection:
+        assert ["file:///tmp"] == [root.uri for root in await server.list_client_roots()]
+
+
+def test_an_option_that_cannot_be_used_is_an_error_at_once() -> None:
+    with pytest.raises(ValueError, match="made-up"):
+        connect(["true"], protocol="made-up")
+    with pytest.raises(MCPError):
+        connect(["true"], max_pages=0)
+
+
+def test_the_options_are_those_of_the_client() -> None:
+    options = inspect.signature(MCPClient).parameters
+
+    assert set(options) == set(ClientOptions.__annotations__)
+
+
+# A server that listens somewhere
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("{}/sse", {"headers": {"X-Key": "given"}}),
+        ("{}/sse/", {"headers": {"X-Key": "given"}}),
+        ("{}/sse?key=1", {"transport": "sse", "headers": {"X-Key": "given"}}),
+        ({"url": "{}/sse", "headers": {"x-key": "given"}}, {}),
+        ({"url": "{}/sse", "type": "sse", "headers": {"X-Key": "of the entry"}}, {"headers": {"X-Key": "given"}}),
+    ],
+)
+async def test_a_url_is_connected_to_with_the_headers_given(target: Any, options: dict[str, Any]) -> None:
+    server = MCPServer("listening")
+
+    @server.tool
+    async def key(ctx: Context) -> str:
+        return ctx.headers["x-key"]
+
+    async with sse_server(server) as (url, _):
+        root = url.removesuffix("/sse")
+        place = target.format(root) if isinstance(target, str) else {**target, "url": target["url"].format(root)}
+        async with connect(place, **options) as client:
+            assert "given" == getattr((await client.call_tool("key")).content[0], "text", None)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "reason"),
+    [
+        ("http://127.0.0.1:1/mcp", {}, "Streamable HTTP is not available yet.* transport='sse'"),
+        ("http://127.0.0.1:1/sse", {"transport": "http"}, "Streamable HTTP is not available yet"),
+        ({"url": "http://127.0.0.1:1/sse", "type": "http"}, {}, "Streamable HTTP is not available yet"),
+        ("ftp://127.0.0.1:1/sse", {}, "only http and https"),
+        ({}, {}, "no `command` and no `url`"),
+    ],
+)
+async def test_a_url_that_cannot_be_connected_to_says_why(target: Any, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        async with connect(target, **options):
+            pass
