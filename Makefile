@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
+INTEROP_VENV := .venv-interop
+NODE_PEERS := tests/interop/node
 LOCK_VENV := .venv-lock
 UV_VERSION := 0.13.9
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
@@ -14,7 +16,7 @@ INSTALL_PROJECT := $(INSTALL) --no-deps --no-build-isolation --editable .
 CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed; name it: make PYTHON=python3.13")'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench clean lock
+.PHONY: help setup check test demo bench interop clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1: /p' Makefile
@@ -59,8 +61,26 @@ $(BENCH_VENV)/bench.stamp: requirements/bench.txt pyproject.toml
 bench: $(BENCH_VENV)/bench.stamp  ## what a call costs, side by side with other libraries; ARGS go to the benchmarks
 	@$(BENCH_VENV)/$(SCRIPTS)/python -m benchmarks $(ARGS)
 
+$(INTEROP_VENV)/interop.stamp: requirements/interop.txt pyproject.toml
+	@$(CHECK_PYTHON)
+	@echo "setting up $(INTEROP_VENV)"
+	@$(PYTHON) -m venv $(INTEROP_VENV)
+	@$(INTEROP_VENV)/$(SCRIPTS)/python $(INSTALL) --require-hashes -r requirements/interop.txt
+	@$(INTEROP_VENV)/$(SCRIPTS)/python $(INSTALL_PROJECT)
+	@touch $@
+
+$(NODE_PEERS)/node_modules/interop.stamp: $(NODE_PEERS)/package.json $(NODE_PEERS)/package-lock.json
+	@echo "installing the servers and clients from npm"
+	@cd $(NODE_PEERS) && npm ci --loglevel error
+	@touch $@
+
+# Without Node the rest runs all the same, and the summary says so.
+interop: $(INTEROP_VENV)/interop.stamp  ## our client and server with other people's; ARGS go to pytest
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory $(NODE_PEERS)/node_modules/interop.stamp; fi
+	@$(INTEROP_VENV)/$(SCRIPTS)/python -m pytest tests/interop --numprocesses=auto --maxprocesses=8 $(ARGS)
+
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) $(BENCH_VENV) $(LOCK_VENV) .cache .hypothesis dist
+	rm -rf $(VENV) $(BENCH_VENV) $(INTEROP_VENV) $(LOCK_VENV) $(NODE_PEERS)/node_modules .cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 COMPILE = $(LOCK_VENV)/$(SCRIPTS)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
@@ -72,3 +92,5 @@ lock:  ## renew the lock files; UPGRADE=--upgrade takes newer releases
 	$(COMPILE) requirements/dev.in --extra all -o requirements/dev.txt $(UPGRADE)
 	$(COMPILE) requirements/run.in -c requirements/dev.txt -o requirements/run.txt $(UPGRADE)
 	$(COMPILE) requirements/bench.in -o requirements/bench.txt $(UPGRADE)
+	$(COMPILE) requirements/interop.in --extra http -c requirements/dev.txt -o requirements/interop.txt $(UPGRADE)
+	cd $(NODE_PEERS) && npm $(if $(UPGRADE),update,install) --package-lock-only && node trim_lock.mjs

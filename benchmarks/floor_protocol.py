@@ -85,7 +85,7 @@ async def add(arguments: AddArguments) -> int:
 class Server:
     """Answers requests; `send` takes what goes back."""
 
-    def __init__(self, send: Callable[[Any], None]) -> None:
+    def __init__(self, send: Callable[[Any], object]) -> None:
         self._send = send
         self._tools: dict[str, tuple[Decoder[Any], Callable[[Any], Awaitable[int]]]] = {"add": (_arguments, add)}
         self._methods = {"tools/call": self._call}
@@ -117,7 +117,7 @@ class Server:
 class Client:
     """Sends requests and matches the answers."""
 
-    def __init__(self, send: Callable[[Any], None], *, as_bytes: bool) -> None:
+    def __init__(self, send: Callable[[Any], object], *, as_bytes: bool) -> None:
         self._send = send
         self._as_bytes = as_bytes
         self._ids = count()

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ SERVER = str(Path(__file__).parents[1] / "servers" / "floor.py")
 
 
 @asynccontextmanager
-async def in_memory() -> AsyncIterator[Call]:
+async def in_memory() -> AsyncGenerator[Call]:
     """Give a call that crosses over as typed messages, one loop turn each way."""
     loop = asyncio.get_running_loop()
     ends: dict[str, Any] = {}
@@ -25,7 +25,7 @@ async def in_memory() -> AsyncIterator[Call]:
 
 
 @asynccontextmanager
-async def stdio() -> AsyncIterator[Call]:
+async def stdio() -> AsyncGenerator[Call]:
     """Give a call to a child process over pipes."""
     loop = asyncio.get_running_loop()
     process = await asyncio.create_subprocess_exec(

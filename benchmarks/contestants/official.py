@@ -1,7 +1,11 @@
 """The official SDK's `MCPServer` and `Client`, as its users write them, in their fastest ordinary configuration."""
 
+# This library is installed by `make bench` only, so its types are not known where types are checked.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportUntypedFunctionDecorator=false
+
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -35,14 +39,14 @@ def _caller(client: Client) -> Call:
 
 
 @asynccontextmanager
-async def in_memory() -> AsyncIterator[Call]:
+async def in_memory() -> AsyncGenerator[Call]:
     """Give a call to a server in this process, by the SDK's direct path."""
     async with Client(make_server()) as client:
         yield _caller(client)
 
 
 @asynccontextmanager
-async def stdio() -> AsyncIterator[Call]:
+async def stdio() -> AsyncGenerator[Call]:
     """Give a call to a server in a child process."""
     async with Client(StdioServerParameters(command=sys.executable, args=[SERVER])) as client:
         yield _caller(client)

@@ -1,9 +1,10 @@
 """This library as its users write it."""
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 from benchmarks.contract import Call
 from suaveplan_mcp import MCPServer, connect
@@ -27,20 +28,20 @@ def make_server() -> MCPServer:
 def _caller(client: MCPClient) -> Call:
     async def call(a: int, b: int) -> int:
         result = await client.call_tool("add", {"a": a, "b": b})
-        return result.structured_content["result"]
+        return cast("dict[str, int]", result.structured_content)["result"]
 
     return call
 
 
 @asynccontextmanager
-async def in_memory() -> AsyncIterator[Call]:
+async def in_memory() -> AsyncGenerator[Call]:
     """Give a call to a server in this process."""
     async with connect(make_server()) as client:
         yield _caller(client)
 
 
 @asynccontextmanager
-async def stdio() -> AsyncIterator[Call]:
+async def stdio() -> AsyncGenerator[Call]:
     """Give a call to a server in a child process."""
     async with connect([sys.executable, SERVER]) as client:
         yield _caller(client)

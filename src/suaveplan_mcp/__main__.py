@@ -1,5 +1,18 @@
 """Let `python -m suaveplan_mcp` be the command `suaveplan-mcp`."""
 
-from suaveplan_mcp.cli import main
+from importlib import import_module
 
-raise SystemExit(main())
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    """Load the command and run it; return its exit status."""
+    try:
+        # Loading takes a moment, and a user may change their mind in it.
+        return import_module("suaveplan_mcp.cli").main()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

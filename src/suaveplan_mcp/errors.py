@@ -4,7 +4,7 @@ Nothing may be imported here but the standard library's typing and msgspec's `UN
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -130,7 +130,7 @@ class MCPError(SuaveplanError):
     """Something went wrong in an MCP exchange.
 
     Raise one in a handler to answer with that error: `jsonrpc_code` and `data`, when given, reach the peer unchanged.
-    An error that came from a peer has `jsonrpc_code` set; one that arose here has not, so the two cannot be confused.
+    An error that a peer answered with is `received`: what it says was said to this side, and is not to be passed on.
 
     Args:
         code: one of `MCP_CODES`.
@@ -139,6 +139,9 @@ class MCPError(SuaveplanError):
         data: the `data` member on the wire; `UNSET` where there is none, since `null` is a value.
         cause: the exception behind it.
         context: facts for a program.
+
+    Attributes:
+        received: whether a peer answered with it.
     """
 
     def __init__(
@@ -154,6 +157,7 @@ class MCPError(SuaveplanError):
         super().__init__(code, message, cause=cause, context=context)
         self.jsonrpc_code = jsonrpc_code
         self.data: object | UnsetType | Raw = data
+        self.received = False
 
 
 class MCPTransportError(MCPError):
@@ -170,6 +174,25 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 
+# The handshake era gives one number two meanings; only the method tells them apart.
+_RESOURCE_NOT_FOUND: Final = -32002
+_READ: Final = "resources/read"
+
+
+class ErrorNumbers(NamedTuple):
+    """How one era writes the codes as JSON-RPC numbers, and what it takes the numbers of a peer for.
+
+    Args:
+        number_of: code to number; a code that is absent goes out as -32603.
+        code_of: number to code; a number that is absent means `INTERNAL_ERROR`.
+        not_found: what the reader of a resource is answered where there is none.
+    """
+
+    number_of: Mapping[str, int]
+    code_of: Mapping[int, str]
+    not_found: int
+
+
 _COMMON: Final = {
     MCP_CODES.PROTOCOL_INVALID: INVALID_REQUEST,
     MCP_CODES.METHOD_NOT_FOUND: METHOD_NOT_FOUND,
@@ -181,40 +204,39 @@ _COMMON: Final = {
     MCP_CODES.PROTOCOL_VERSION_MISMATCH: INVALID_PARAMS,
 }
 
-HANDSHAKE_NUMBERS: Final[Mapping[str, int]] = {
-    **_COMMON,
-    MCP_CODES.UNAUTHORIZED: -32001,
-    MCP_CODES.REQUEST_CANCELLED: -32002,
-}
-"""Code to number in the handshake era. A code that is absent goes out as -32603. Spec: basic, Responses"""
-
-STATELESS_NUMBERS: Final[Mapping[str, int]] = {
-    **_COMMON,
-    MCP_CODES.UNAUTHORIZED: -31001,
-    MCP_CODES.REQUEST_CANCELLED: -31002,
-    MCP_CODES.PROTOCOL_VERSION_MISMATCH: -32022,
-}
-"""Code to number in the stateless era, whose policy keeps new codes out of -32768…-32000. Spec: basic, Error Codes"""
-
-_CODE_OF: Final = {
+_COMMON_CODES: Final = {
     PARSE_ERROR: MCP_CODES.PROTOCOL_INVALID,
     INVALID_REQUEST: MCP_CODES.PROTOCOL_INVALID,
     METHOD_NOT_FOUND: MCP_CODES.METHOD_NOT_FOUND,
     INVALID_PARAMS: MCP_CODES.INVALID_PARAMS,
     INTERNAL_ERROR: MCP_CODES.INTERNAL_ERROR,
-    -32001: MCP_CODES.UNAUTHORIZED,
-    -32002: MCP_CODES.REQUEST_CANCELLED,
-    -31001: MCP_CODES.UNAUTHORIZED,
-    -31002: MCP_CODES.REQUEST_CANCELLED,
     -32022: MCP_CODES.PROTOCOL_VERSION_MISMATCH,
 }
 
-# The handshake era gives one number two meanings; only the method tells them apart.
-_RESOURCE_NOT_FOUND: Final = -32002
-_READ: Final = "resources/read"
+HANDSHAKE_NUMBERS: Final = ErrorNumbers(
+    number_of={**_COMMON, MCP_CODES.UNAUTHORIZED: -32001, MCP_CODES.REQUEST_CANCELLED: -32002},
+    code_of={**_COMMON_CODES, -32001: MCP_CODES.UNAUTHORIZED, -32002: MCP_CODES.REQUEST_CANCELLED},
+    not_found=_RESOURCE_NOT_FOUND,
+)
+"""The numbers of the handshake era. A server of the other era may answer one of it that it does not speak it.
+
+Spec: basic, Responses
+"""
+
+STATELESS_NUMBERS: Final = ErrorNumbers(
+    number_of={
+        **_COMMON,
+        MCP_CODES.UNAUTHORIZED: -31001,
+        MCP_CODES.REQUEST_CANCELLED: -31002,
+        MCP_CODES.PROTOCOL_VERSION_MISMATCH: -32022,
+    },
+    code_of={**_COMMON_CODES, -31001: MCP_CODES.UNAUTHORIZED, -31002: MCP_CODES.REQUEST_CANCELLED},
+    not_found=INVALID_PARAMS,
+)
+"""The numbers of the stateless era, whose policy keeps new codes out of -32768…-32000. Spec: basic, Error Codes"""
 
 
-def number_for(code: str, method: str | None = None, numbers: Mapping[str, int] = HANDSHAKE_NUMBERS) -> int:
+def number_for(code: str, method: str | None = None, numbers: ErrorNumbers = HANDSHAKE_NUMBERS) -> int:
     """Return the JSON-RPC number that carries `code` in the answer to `method`.
 
     Args:
@@ -222,18 +244,26 @@ def number_for(code: str, method: str | None = None, numbers: Mapping[str, int] 
         method: the method that is answered.
         numbers: the table of the era, `HANDSHAKE_NUMBERS` or `STATELESS_NUMBERS`.
     """
-    if code == MCP_CODES.NOT_FOUND and method == _READ and numbers is HANDSHAKE_NUMBERS:
-        return _RESOURCE_NOT_FOUND
-    return numbers.get(code, INTERNAL_ERROR)
+    if code == MCP_CODES.NOT_FOUND and method == _READ:
+        return numbers.not_found
+    return numbers.number_of.get(code, INTERNAL_ERROR)
 
 
-def code_for(number: int, method: str | None = None) -> str:
+def code_for(
+    number: int, method: str | None = None, data: object = None, numbers: ErrorNumbers = HANDSHAKE_NUMBERS
+) -> str:
     """Return the code that a JSON-RPC number means in the answer to `method`.
+
+    For a resource that does not exist peers of either era may answer as the other one has it: with -32002, or with
+    -32602 and the URI in the data. Spec: server/resources, Error Handling
 
     Args:
         number: the `error.code` a peer sent; an unknown one means `INTERNAL_ERROR`.
         method: the method that was asked.
+        data: the `error.data` a peer sent.
+        numbers: the table of the era, `HANDSHAKE_NUMBERS` or `STATELESS_NUMBERS`.
     """
-    if number == _RESOURCE_NOT_FOUND and method == _READ:
+    names_uri = isinstance(data, dict) and "uri" in data
+    if method == _READ and (number == _RESOURCE_NOT_FOUND or (number == INVALID_PARAMS and names_uri)):
         return MCP_CODES.NOT_FOUND
-    return _CODE_OF.get(number, MCP_CODES.INTERNAL_ERROR)
+    return numbers.code_of.get(number, MCP_CODES.INTERNAL_ERROR)

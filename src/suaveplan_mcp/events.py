@@ -1,4 +1,4 @@
-"""What happens on a connection, as typed events, and the bus that hands them to whoever listens.
+"""What happens on a connection, as typed events, and the bus that hands them to its listeners.
 
 The bus does no I/O and starts no task: handlers are plain callables and run inside `emit`.
 """
@@ -31,7 +31,7 @@ class ConnectionOpened(Struct, frozen=True):
 
 
 class ConnectionClosed(Struct, frozen=True):
-    """A connection has ended; `reason` is what was given to whoever closed it, or why it broke."""
+    """A connection has ended; `reason` is what was given when it was closed, or why it broke."""
 
     side: Side
     dispatcher_id: str
@@ -128,7 +128,7 @@ def _require_known(name: str) -> None:
 class EventBus:
     """Hand events to subscribers, in the order they subscribed.
 
-    Emitters on a hot path ask `has_listeners` first, so an event nobody listens to is never even built. A handler
+    Emitters on a hot path ask `has_listeners` first, so an event without listeners is never even built. A handler
     that raises does not disturb the emitter or the other handlers: it is reported as `fault:reported`.
 
     Args:
@@ -139,7 +139,7 @@ class EventBus:
 
     def __init__(self, side: Side | None = None) -> None:
         self._side: Side | None = side
-        # A name is present only while it has a handler, which is what makes `has_listeners` one look-up.
+        # A name is present only while it has a handler, so `has_listeners` is one look-up.
         self._handlers: dict[str, dict[object, _Handler]] = {}
 
     @overload
@@ -261,7 +261,7 @@ class EventBus:
                 self._report(name, error)
 
     def has_listeners(self, name: EventName) -> bool:
-        """Tell whether anybody would hear an event called `name`; costs one look-up."""
+        """Tell whether a listener would hear an event called `name`; costs one look-up."""
         return name in self._handlers
 
     def _subscribe(self, name: str, token: object, handler: _Handler) -> Unsubscribe:

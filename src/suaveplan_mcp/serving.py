@@ -7,14 +7,16 @@ from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack, cast
 
 from suaveplan_mcp.host.extras import load_http
-from suaveplan_mcp.host.leaving import find_stuck_threads, leave
+from suaveplan_mcp.host.leaving import Stuck, find_stuck_threads, leave_at_the_end
 from suaveplan_mcp.host.platform import PLATFORM
 from suaveplan_mcp.host.stdio import StandardStreams, take_standard_streams
 from suaveplan_mcp.runtime.timers import Timers
 from suaveplan_mcp.transport.base import Transport
+from suaveplan_mcp.transport.frames import check_limit
+from suaveplan_mcp.transport.stdio import MAX_FRAME_BYTES
 
 if TYPE_CHECKING:
-    # Whoever serves over standard streams need not wait until this is loaded.
+    # A server over standard streams need not wait until this is loaded.
     from suaveplan_mcp.transport.http_sse_app import HttpSseApp, SseAppOptions
 
 _GRACE: Final = 0.5
@@ -34,7 +36,7 @@ class Served(Protocol):
 
 
 class Servable(Protocol):
-    """Whatever can be started on a transport and stopped again; `MCPServer` is the one people have."""
+    """Anything that can be started on a transport and stopped again; `MCPServer` is the one people have."""
 
     async def start(self, transport: Transport) -> Served:
         """Serve one transport."""
@@ -62,11 +64,12 @@ def run(
     path: str | None = None,
     allowed_hosts: Collection[str] | None = None,
     allowed_origins: Collection[str] = (),
+    max_frame_bytes: int | None = None,
 ) -> None:
     """Serve until the input ends or the process is told to end, then clean up and return.
 
-    It ends within about a second, whatever handlers are doing. Where a thread that a handler started would keep the
-    process alive after that, exit functions run and the process ends at once, with status 0.
+    It returns within about a second, even where handlers are busy. Where a thread that a handler started would keep the
+    process alive after the program is over, exit functions run and the process ends at once.
 
     Args:
         server: what to serve.
@@ -76,6 +79,8 @@ def run(
         path: where clients connect, over HTTP; `/sse` by default.
         allowed_hosts: the names of the server, over HTTP; see `HttpGuard`.
         allowed_origins: web pages that may use it, over HTTP; see `HttpGuard`.
+        max_frame_bytes: the largest message that is taken; 64 MiB by default, over HTTP 16 MiB. A larger one is
+            answered with an error.
 
     Raises:
         ValueError: there is no such transport, or an option that cannot be; the message says which there are.
@@ -84,7 +89,7 @@ def run(
         RuntimeError: an event loop runs in this thread; await `serve_stdio`, or mount `sse_app`, there.
     """
     if transport == "stdio":
-        run_stdio(server, known_threads=threading.enumerate())
+        run_stdio(server, max_frame_bytes=max_frame_bytes, known_threads=threading.enumerate())
     elif transport == "sse":
         run_sse(
             cast("HttpServable", server),
@@ -93,24 +98,29 @@ def run(
             path=path,
             allowed_hosts=allowed_hosts,
             allowed_origins=allowed_origins,
+            max_frame_bytes=max_frame_bytes,
             known_threads=threading.enumerate(),
         )
     else:
         raise ValueError(f"transport {transport!r} is not available yet; those there are today are 'stdio' and 'sse'")
 
 
-def run_stdio(server: Servable, known_threads: Collection[threading.Thread] = ()) -> None:
+def run_stdio(
+    server: Servable, *, max_frame_bytes: int | None = None, known_threads: Collection[threading.Thread] = ()
+) -> None:
     """Serve on standard input and output; see `run`.
 
     Args:
         server: what to serve.
+        max_frame_bytes: the largest message that is taken.
         known_threads: threads that may keep the process alive.
     """
     _require_no_loop()
+    limit = _frame_limit(max_frame_bytes)
     # Before the loop opens anything: where standard input was closed, its number is free for the taking.
     streams = take_standard_streams()
     try:
-        stuck = _run_loop(lambda told: _serve_until(server, streams, told))
+        stuck = _run_loop(lambda told: _serve_until(server, streams, told, limit))
     finally:
         streams.restore()
     _leave_if_stuck(stuck, known_threads)
@@ -124,6 +134,7 @@ def run_sse(
     path: str | None = None,
     allowed_hosts: Collection[str] | None = None,
     allowed_origins: Collection[str] = (),
+    max_frame_bytes: int | None = None,
     known_threads: Collection[threading.Thread] = (),
 ) -> None:
     """Serve over HTTP+SSE; see `run`, and `run_stdio` for the threads."""
@@ -131,9 +142,12 @@ def run_sse(
     web = load_http("http_server")
     path = path or "/sse"
     messages_path = f"{path.rstrip('/').rpartition('/')[0]}/messages"
-    app = sse_app(server, path, messages_path, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
+    options: SseAppOptions = {"allowed_hosts": allowed_hosts, "allowed_origins": allowed_origins}
+    if max_frame_bytes is not None:
+        options["max_body_bytes"] = check_limit(max_frame_bytes)
+    app = sse_app(server, path, messages_path, **options)
     listeners = web.listen("127.0.0.1" if host is None else host, 8000 if port is None else port)
-    print(f"listening at {web.url_of(listeners, path)}", file=sys.stderr, flush=True)  # noqa: T201  for whoever looks
+    print(f"listening at {web.url_of(listeners, path)}", file=sys.stderr, flush=True)  # noqa: T201  for the user
 
     async def stop() -> None:
         await app.close()
@@ -166,7 +180,7 @@ def sse_app(
     return load_http("http_sse_server").make_sse_app(server.attach, path, messages_path, timers=timers, **options)
 
 
-async def serve_stdio(server: Servable) -> None:
+async def serve_stdio(server: Servable, *, max_frame_bytes: int | None = None) -> None:
     """Serve on this process's standard input and output until the input ends; then stop the server.
 
     Use it where an event loop runs already. Meanwhile file descriptor 0 is the null device and 1 is standard error, so
@@ -174,18 +188,27 @@ async def serve_stdio(server: Servable) -> None:
 
     Args:
         server: what to serve.
+        max_frame_bytes: the largest message that is taken, 64 MiB by default. A larger one is answered with an error.
+
+    Raises:
+        ValueError: no message is that short.
     """
+    limit = _frame_limit(max_frame_bytes)
     streams = take_standard_streams()
     try:
-        await _serve_until(server, streams, asyncio.Event())
+        await _serve_until(server, streams, asyncio.Event(), limit)
     finally:
         streams.restore()
 
 
-def _leave_if_stuck(stuck: list[str], known_threads: Collection[threading.Thread]) -> None:
-    stuck = stuck + [thread.name for thread in find_stuck_threads(known_threads)]
+def _frame_limit(max_frame_bytes: int | None) -> int:
+    return MAX_FRAME_BYTES if max_frame_bytes is None else check_limit(max_frame_bytes)
+
+
+def _leave_if_stuck(tasks: Collection[Stuck], known_threads: Collection[threading.Thread]) -> None:
+    stuck = [*tasks, *find_stuck_threads(known_threads)]
     if _owns_process() and stuck:
-        leave(stuck)
+        leave_at_the_end(stuck)
 
 
 def _owns_process() -> bool:
@@ -202,7 +225,7 @@ async def _until_told(serve: _Serve) -> None:
 
     def take_signal() -> None:
         # A client that was interrupted together with its server may add a signal of its own, and cleaning up must
-        # survive that; whoever sends a third one has lost patience.
+        # survive that; a sender of a third one has lost patience.
         nonlocal patience
         patience -= 1
         told.set()
@@ -216,8 +239,8 @@ async def _until_told(serve: _Serve) -> None:
         stop_watching()
 
 
-async def _serve_until(server: Servable, streams: StandardStreams, ended: asyncio.Event) -> None:
-    transport = streams.open_transport()
+async def _serve_until(server: Servable, streams: StandardStreams, ended: asyncio.Event, max_frame_bytes: int) -> None:
+    transport = streams.open_transport(max_frame_bytes=max_frame_bytes)
     transport.on_close(ended.set)
     try:
         served = await server.start(transport)
@@ -228,8 +251,8 @@ async def _serve_until(server: Servable, streams: StandardStreams, ended: asynci
         await transport.close()
 
 
-def _run_loop(serve: _Serve) -> list[str]:
-    """Serve on a loop of its own; return the names of the tasks that go on all the same."""
+def _run_loop(serve: _Serve) -> Collection[Stuck]:
+    """Serve on a loop of its own; return the tasks that go on all the same."""
     loop = asyncio.new_event_loop()
     try:
         loop.run_until_complete(_until_told(serve))
@@ -239,14 +262,14 @@ def _run_loop(serve: _Serve) -> list[str]:
     return stubborn
 
 
-async def _end_tasks() -> list[str]:
-    """Cancel what is left on the loop, but do not wait for ever; return the names of what goes on all the same."""
+async def _end_tasks() -> Collection[Stuck]:
+    """Cancel what is left on the loop, but do not wait for ever; return what goes on all the same."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
     closing = asyncio.ensure_future(asyncio.get_running_loop().shutdown_asyncgens())
     _, stubborn = await asyncio.wait({*left, closing}, timeout=_GRACE)
-    return [task.get_name() for task in stubborn]
+    return stubborn
 
 
 def _require_no_loop() -> None:

@@ -1,12 +1,13 @@
-"""The composition root of clients: from whatever names a server to a client that is connected to it."""
+"""The composition root of clients: from a name of a server to a client that is connected to it."""
 
+import asyncio
 import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -15,14 +16,18 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from suaveplan_mcp.client.mcp_client import MCPClient
+from suaveplan_mcp.client.reopening import Reopen
 from suaveplan_mcp.events import EventBus
 from suaveplan_mcp.host.extras import load_http
 from suaveplan_mcp.host.process import ServerProcess
+from suaveplan_mcp.host.respawn import Respawn, RespawnedServer
 from suaveplan_mcp.host.stderr_log import ForwardLine
 from suaveplan_mcp.jsonrpc.messages import JsonObject, RequestId
-from suaveplan_mcp.runtime.timers import Clock, Timers
+from suaveplan_mcp.runtime.timers import LOOP_TIMERS, Clock, Timers, loop_clock
 from suaveplan_mcp.transport.base import Transport
+from suaveplan_mcp.transport.frames import check_limit
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
+from suaveplan_mcp.transport.stdio import MAX_FRAME_BYTES
 from suaveplan_mcp.types.logging import LoggingMessageNotificationParams
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -30,7 +35,14 @@ _FILES: Final = frozenset({".py", ".json"})
 _SERVER_LISTS: Final = ("mcpServers", "servers")
 
 _Release: TypeAlias = Callable[[], Awaitable[object]]
-_Opened: TypeAlias = tuple[Transport, _Release]
+
+
+class _Opened(NamedTuple):
+    """A way to a server, what lets go of it, and what makes another where the server has ended."""
+
+    transport: Transport
+    release: _Release
+    reopen: Reopen | None = None
 
 
 class _Closable(Protocol):
@@ -118,6 +130,10 @@ class OpeningOptions(Struct, frozen=True):
         on_stderr: called with every line it writes to its standard error.
         transport: how to speak to a URL, where the URL does not tell.
         headers: go out with every HTTP request.
+        max_frame_bytes: the largest message that is read.
+        respawn: whether and how a server that was started is started again when it has ended by itself.
+        clock: seconds on a scale that never goes back.
+        timers: what sets timers.
     """
 
     env: Mapping[str, str]
@@ -125,6 +141,10 @@ class OpeningOptions(Struct, frozen=True):
     on_stderr: ForwardLine | None = None
     transport: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    max_frame_bytes: int = MAX_FRAME_BYTES
+    respawn: Respawn | None = None
+    clock: Clock = loop_clock
+    timers: Timers = LOOP_TIMERS
 
 
 class Connection:
@@ -151,11 +171,13 @@ class Connection:
             MCPTransportError: the server cannot be started, or ended at once; the message has its last words.
             MCPError: see `MCPClient.connect`.
         """
-        transport, release = await _open(self._target, self._options)
+        transport, release, reopen = await _open(self._target, self._options)
         try:
-            await self.client.connect(transport)
+            if reopen is None and self._options.respawn is not None:
+                raise ValueError("`respawn` is for servers that are started here, by a command or a file")
+            await self.client.connect(transport, reopen=reopen)
         except BaseException:
-            await release()
+            await _finish(release)
             raise
         self._release = release
         return self.client
@@ -169,7 +191,7 @@ class Connection:
             await self.client.disconnect()
         finally:
             if release is not None:
-                await release()
+                await _finish(release)
 
 
 def connect(
@@ -180,9 +202,11 @@ def connect(
     on_stderr: ForwardLine | None = None,
     transport: str | None = None,
     headers: Mapping[str, str] | None = None,
+    max_frame_bytes: int | None = None,
+    respawn: Respawn | bool = False,
     **options: Unpack[ClientOptions],
 ) -> Connection:
-    """Connect to a server, whatever names it.
+    """Connect to a server, named in any of several ways.
 
     Use it as `async with connect(target) as client`; to set providers first, keep what it returns and use its `client`.
 
@@ -196,26 +220,47 @@ def connect(
             go to the logger `suaveplan_mcp.server_process`.
         transport: `"sse"` where a URL does not end like one of HTTP+SSE but is one.
         headers: go out with every HTTP request, such as `{"Authorization": "Bearer …"}`; never to another origin.
+        max_frame_bytes: the largest message that is read from a process or over HTTP, 64 MiB by default; a larger one
+            is dropped and reported.
+        respawn: start a server again when it has ended by itself, as `Respawn` says; True takes its defaults. Calls
+            that were in flight fail with the reason, later ones wait until it is back, for as long as their timeout.
         options: see `MCPClient`. Here `protocol` is `"auto"` and `prefetch` is False where they are left out.
 
     Returns:
         What to enter for the connected client.
 
     Raises:
-        ValueError: an option of the client that cannot be used.
+        ValueError: an option that cannot be used.
     """
     options.setdefault("prefetch", False)
     if options.get("protocol", "auto") == "auto":
         # There is one era to speak yet.
         options["protocol"] = "handshake"
-    return Connection(target, OpeningOptions(env or {}, cwd, on_stderr, transport, headers or {}), MCPClient(**options))
+    limit = MAX_FRAME_BYTES if max_frame_bytes is None else check_limit(max_frame_bytes)
+    opening = OpeningOptions(
+        env or {},
+        cwd,
+        on_stderr,
+        transport,
+        headers or {},
+        limit,
+        (Respawn() if respawn else None) if isinstance(respawn, bool) else respawn,
+        options.get("clock") or loop_clock,
+        options.get("timers") or LOOP_TIMERS,
+    )
+    return Connection(target, opening, MCPClient(**options))
+
+
+async def _finish(release: _Release) -> None:
+    """Let go of a target in a task of its own: the caller may be cancelled, at every step of the way."""
+    await asyncio.shield(asyncio.ensure_future(release()))
 
 
 async def _open(target: Target, options: OpeningOptions) -> _Opened:
     if isinstance(target, LocalServer):
         return await _attach(target)
     if isinstance(target, Transport):
-        return target, target.close
+        return _Opened(target, target.close)
     if isinstance(target, Mapping):
         return await _open_entry(_only_entry(target, "the target"), options)
     if isinstance(target, str | os.PathLike):
@@ -250,15 +295,27 @@ async def _attach(server: LocalServer) -> _Opened:
                 del _started[server]
                 await server.stop()
 
-    return near, release
+    return _Opened(near, release)
 
 
 # A server that is started
 
 
 async def _spawn(command: Sequence[str] | str, options: OpeningOptions) -> _Opened:
-    server = await ServerProcess.spawn(command, env=options.env, cwd=options.cwd, on_stderr=options.on_stderr)
-    return server.transport, server.close
+    def spawn() -> Awaitable[ServerProcess]:
+        return ServerProcess.spawn(
+            command,
+            env=options.env,
+            cwd=options.cwd,
+            on_stderr=options.on_stderr,
+            max_frame_bytes=options.max_frame_bytes,
+        )
+
+    if options.respawn is None:
+        server = await spawn()
+        return _Opened(server.transport, server.close)
+    servers = RespawnedServer(spawn, options.respawn, options.clock, options.timers)
+    return _Opened(await servers.start(), servers.close, servers.start_again)
 
 
 async def _open_text(text: str, options: OpeningOptions) -> _Opened:
@@ -344,7 +401,9 @@ def _open_url(url: str, options: OpeningOptions) -> _Opened:
     if options.transport != "sse" and not (options.transport is None and parts.path.rstrip("/").endswith("/sse")):
         raise ValueError(
             f"cannot connect to {url}: Streamable HTTP is not available yet; "
-            "where the server speaks HTTP+SSE pass transport='sse'"
+            "where the server speaks HTTP+SSE, name the transport 'sse'"
         )
-    transport: Transport = load_http("http_sse").connect_http_sse(url, headers=options.headers)
-    return transport, transport.close
+    transport: Transport = load_http("http_sse").connect_http_sse(
+        url, headers=options.headers, max_frame_bytes=options.max_frame_bytes
+    )
+    return _Opened(transport, transport.close)

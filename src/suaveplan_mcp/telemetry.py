@@ -7,13 +7,14 @@ OpenTelemetry's semantic conventions for MCP. Trace context travels in `_meta`. 
 from collections.abc import Mapping
 from contextvars import Context
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final
 
 # Importing the API costs 12 ms, 7 of them for meter and tracer alone, and most processes never configure an SDK. The
-# bare name is a namespace package and costs 0.1 ms; its parts show up in it once anybody has imported them, which is
+# bare name is a namespace package and costs 0.1 ms; its parts show up in it once they have been imported, which is
 # what configuring an SDK begins with. `active` looks for that and only then loads the parts itself.
 import opentelemetry
 
+from suaveplan_mcp.events import Outcome, Side
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, RequestId
 
 if TYPE_CHECKING:
@@ -22,17 +23,11 @@ if TYPE_CHECKING:
     import opentelemetry.propagate
     import opentelemetry.trace  # noqa: TC004  loaded at run time by `_load_api`
 
-Direction: TypeAlias = Literal["client", "server"]
-"""Which side began it: `client` is the side of `MCPClient`."""
-
-Status: TypeAlias = Literal["success", "error", "cancelled"]
-"""How a request ended."""
-
 NAME: Final = "@suaveplan/mcp"
 """The name of the meter and of the tracer."""
 
 OTHER_METHOD: Final = "_OTHER"
-"""Stands for the method of a message that was refused because nobody knows its method: peers may invent any number."""
+"""Stands for the method of a message that was refused because its method is unknown: peers may invent any number."""
 
 _API: Final = ("opentelemetry.metrics", "opentelemetry.trace")
 _loaded: Final = vars(opentelemetry)
@@ -129,30 +124,30 @@ class Telemetry:
             current = cls._current = cls(meter_provider, tracer_provider)
         return current
 
-    def request_finished(self, direction: Direction, method: str, status: Status, duration_ms: float) -> None:
+    def request_finished(self, direction: Side, method: str, status: Outcome, duration_ms: float) -> None:
         """Count a request that has ended; `Operation.finish` does it for those that have a span.
 
         Args:
             direction: which side sent it.
-            method: its method; `OTHER_METHOD` for one that nobody knows.
+            method: its method; `OTHER_METHOD` for one that is unknown.
             status: how it ended.
             duration_ms: milliseconds from sending, or receipt, to the answer.
         """
         self._requests.add(1, {"direction": direction, "method": method, "status": status})
         self._durations.record(duration_ms, {"direction": direction, "method": method})
 
-    def notification(self, direction: Direction, method: str) -> None:
+    def notification(self, direction: Side, method: str) -> None:
         """Count a notification that was sent or received.
 
         Args:
             direction: which side sent it.
-            method: its method; `OTHER_METHOD` for one that nobody knows.
+            method: its method; `OTHER_METHOD` for one that is unknown.
         """
         self._notifications.add(1, {"direction": direction, "method": method})
 
     def start_span(
         self,
-        direction: Direction,
+        direction: Side,
         method: str,
         *,
         received: bool,
@@ -160,6 +155,7 @@ class Telemetry:
         target: str | None = None,
         revision: str | None = None,
         meta: Mapping[str, object] | None = None,
+        counted: bool = True,
     ) -> "Operation":
         """Begin to observe a request.
 
@@ -168,13 +164,15 @@ class Telemetry:
 
         Args:
             direction: which side sent it.
-            method: its method; `OTHER_METHOD` for one that nobody knows.
+            method: its method; `OTHER_METHOD` for one that is unknown.
             received: whether it is this side that received it.
             request_id: its id, if it has one yet; else it goes to `Operation.name_id`.
             target: what it is about: the name of a tool or prompt, or the URI of a resource. A name that a peer chose
                 goes to `Operation.name_target` instead, once it is known to exist.
             revision: the protocol revision of the connection, once there is one.
             meta: its `_meta`, as it was received or as the caller wants it sent.
+            counted: whether this library's own instruments count it; false where the other side, in the same process,
+                does.
 
         Returns:
             The operation, on which `finish` is to be called once.
@@ -184,6 +182,19 @@ class Telemetry:
             labels["gen_ai.operation.name"] = "execute_tool"
         if revision is not None:
             labels["mcp.protocol.version"] = revision
+        span, inner = self._open_span(method, labels, meta, received=received)
+        observed = self._as_receiver if received else self._as_sender
+        operation = Operation(self, direction, method, observed, span, inner, labels, counted=counted)
+        if request_id is not None:
+            operation.name_id(request_id)
+        if target is not None:
+            operation.name_target(target)
+        return operation
+
+    def _open_span(
+        self, method: str, labels: Mapping[str, str], meta: Mapping[str, object] | None, *, received: bool
+    ) -> "tuple[opentelemetry.trace.Span, opentelemetry.context.Context]":
+        """Start a span, as a child of the trace that `meta` carries; return it and a context in which it is current."""
         trace = opentelemetry.trace
         ambient = trace.get_current_span()
         # A peer may put anything into `_meta`, and propagators expect text.
@@ -197,32 +208,29 @@ class Telemetry:
             labels,
             [trace.Link(ambient.get_span_context())] if adopted and ambient.get_span_context().is_valid else None,
         )
-        observed = self._as_receiver if received else self._as_sender
-        operation = Operation(self, direction, method, observed, span, trace.set_span_in_context(span, context), labels)
-        if request_id is not None:
-            operation.name_id(request_id)
-        if target is not None:
-            operation.name_target(target)
-        return operation
+        return span, trace.set_span_in_context(span, context)
 
 
 class Operation:
     """One request under way, as the side sees it that started this operation."""
 
-    __slots__ = ("_context", "_direction", "_labels", "_method", "_observed", "_span", "_telemetry")
+    __slots__ = ("_context", "_counted", "_direction", "_labels", "_method", "_observed", "_span", "_telemetry")
 
     def __init__(
         self,
         telemetry: Telemetry,
-        direction: Direction,
+        direction: Side,
         method: str,
         observed: "opentelemetry.metrics.Histogram",
         span: "opentelemetry.trace.Span",
         context: "opentelemetry.context.Context",
         labels: dict[str, str],
+        *,
+        counted: bool,
     ) -> None:
         self._telemetry = telemetry
-        self._direction: Direction = direction
+        self._counted = counted
+        self._direction: Side = direction
         self._method = method
         self._observed = observed
         self._span = span
@@ -257,12 +265,12 @@ class Operation:
         return carrier
 
     def enter(self, context: Context) -> None:
-        """Make this operation's span the current one for whatever runs in `context`."""
+        """Make this operation's span the current one for all that runs in `context`."""
         context.run(opentelemetry.context.attach, self._context)
 
     def finish(
         self,
-        status: Status,
+        status: Outcome,
         duration_ms: float,
         *,
         number: int | None = None,
@@ -279,7 +287,8 @@ class Operation:
             error_type: a few-valued word for what went wrong where there is no number: `timeout`, or `tool_error` for a
                 tool's `isError` result, which is a success otherwise.
         """
-        self._telemetry.request_finished(self._direction, self._method, status, duration_ms)
+        if self._counted:
+            self._telemetry.request_finished(self._direction, self._method, status, duration_ms)
         if number is not None:
             error_type = self._labels["rpc.response.status_code"] = str(number)
         elif error_type is None and status != "success":

@@ -4,6 +4,8 @@ import ast
 import sys
 import tomllib
 
+import pytest
+
 from tests.architecture.source import (
     MACHINE_ROOMS,
     PACKAGE,
@@ -56,6 +58,7 @@ def _calls(module: Module) -> list[tuple[str, int]]:
     return [(dotted(node.func), node.lineno) for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
 
 
+@pytest.mark.requirement("universal-code-stays-pure")
 def test_universal_modules_import_nothing_bound_to_the_machine() -> None:
     found = [
         f"{module.place}:{line} {name}"
@@ -67,6 +70,7 @@ def test_universal_modules_import_nothing_bound_to_the_machine() -> None:
     assert [] == found
 
 
+@pytest.mark.requirement("universal-code-stays-pure")
 def test_sans_io_rooms_import_no_loop_clock_or_chance() -> None:
     found = [
         f"{module.place}:{line} {name}"
@@ -79,6 +83,7 @@ def test_sans_io_rooms_import_no_loop_clock_or_chance() -> None:
     assert [] == found
 
 
+@pytest.mark.requirement("universal-code-stays-pure")
 def test_universal_modules_import_only_the_distributions_granted_to_them() -> None:
     found = [
         f"{module.place}:{line} {name}"
@@ -92,6 +97,7 @@ def test_universal_modules_import_only_the_distributions_granted_to_them() -> No
     assert [] == found
 
 
+@pytest.mark.requirement("universal-code-stays-pure")
 def test_universal_modules_use_asyncio_for_futures_and_tasks_only() -> None:
     used = [
         (module.place, node.lineno, node.attr)
@@ -109,6 +115,7 @@ def test_universal_modules_use_asyncio_for_futures_and_tasks_only() -> None:
     assert [] == [use for use in used + imported if use[2] in MACHINE_ASYNCIO]
 
 
+@pytest.mark.requirement("universal-code-stays-pure")
 def test_universal_modules_open_and_print_nothing() -> None:
     found = [
         f"{module.place}:{line} {name}()"

@@ -47,6 +47,7 @@ def test_only_the_revisions_file_contains_a_date() -> None:
     assert [] == found
 
 
+@pytest.mark.requirement("every-branch-is-reached")
 def test_no_comment_takes_code_out_of_the_coverage() -> None:
     paths = [path for folder in (SOURCE, ROOT / "tests") for path in folder.rglob("*.py")]
 
@@ -81,6 +82,7 @@ def test_every_module_says_what_it_is_for() -> None:
     assert [] == [module.place for module in modules() if not ast.get_docstring(module.tree)]
 
 
+@pytest.mark.requirement("every-branch-is-reached")
 def test_every_folder_is_a_package() -> None:
     # Without its own `__init__.py` a folder would be passed over by coverage and by the import contracts.
     folders = {path.parent for path in SOURCE.rglob("*.py")}

@@ -14,8 +14,9 @@ TESTS = ROOT / "tests"
 
 HEADING = re.compile(r"^### Requirement: (.+)$", re.MULTILINE)
 SCENARIO = re.compile(r"^#### Scenario: (.+)$", re.MULTILINE)
-EVIDENCE = re.compile(r"^\*\*Verified by:\*\* (.+)$", re.MULTILINE)
-ENTRY = re.compile(r"`([^`]+)`")
+EVIDENCE = re.compile(r"^\*\*Verified by:\*\*((?: .+|\n)(?:\n\* .+)*)$", re.MULTILINE)
+ENTRY = re.compile(r"`([^`]+::[^`]+)`")
+BARE_CASE = re.compile(r"^\*(?!.*`[^`]+::[^`]+`).*$", re.MULTILINE)
 LISTED = re.compile(r"^\* `([^`]+)`", re.MULTILINE)
 
 
@@ -55,6 +56,7 @@ def find_faults(requirement: Requirement) -> list[str]:
         *([] if scenarios else ["has no scenario"]),
         *([] if len(EVIDENCE.findall(requirement.text)) == 1 else ["needs exactly one `**Verified by:**` line"]),
         *([] if requirement.evidence else ["names no test"]),
+        *(f"names no test for {case!r}" for case in BARE_CASE.findall("".join(EVIDENCE.findall(requirement.text)))),
     ]
     for title, body in zip(scenarios[::2], scenarios[1::2], strict=True):
         if not re.search(r"^- \*\*WHEN\*\* .+\n(?:.+\n)*?- \*\*THEN\*\* .+", body, re.MULTILINE):
@@ -149,6 +151,15 @@ def test_every_test_that_claims_a_requirement_is_named_by_it(
     assert [] == sorted(claimed - named)
 
 
+def test_every_test_that_a_requirement_names_claims_it(
+    requirements: list[Requirement], tests: dict[str, set[str]]
+) -> None:
+    named = {(requirement.id, entry) for requirement in requirements for entry in requirement.evidence}
+    claimed = {(claim, name) for name, claims in tests.items() for claim in claims}
+
+    assert [] == sorted(named - claimed)
+
+
 SAMPLE = """
 ### Requirement: Ping answers, always
 
@@ -172,6 +183,18 @@ def test_a_requirement_is_read_with_its_id_and_evidence() -> None:
         "tests/unit/test_ping.py::test_ping_twice",
     ] == requirement.evidence
     assert [] == find_faults(requirement)
+
+
+def test_evidence_may_be_a_list_of_cases() -> None:
+    start, _, _ = SAMPLE.partition("**Verified by:**")
+    cases = "* `once`: `tests/x.py::test_a` AND `tests/x.py::test_b`\n* twice: `tests/x.py::test_c`\n"
+    listed = f"**Verified by:**\n\n{cases}"
+    (requirement,) = read_requirements(start + listed)
+    (bare,) = read_requirements(f"{start}{listed}* never: `nothing`\n")
+
+    assert ["tests/x.py::test_a", "tests/x.py::test_b", "tests/x.py::test_c"] == requirement.evidence
+    assert [] == find_faults(requirement)
+    assert [f"{bare.title}: names no test for '* never: `nothing`'"] == find_faults(bare)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def _import_in_a_child(*names: str) -> dict[str, list[str]]:
     return json.loads(child.stdout)
 
 
+@pytest.mark.requirement("universal-code-stays-pure")
 def test_importing_the_package_loads_nothing_but_its_shop_window() -> None:
     seen = _import_in_a_child(PACKAGE)
 
@@ -33,12 +34,14 @@ def test_importing_the_package_loads_nothing_but_its_shop_window() -> None:
     assert "msgspec" not in seen["modules"]
 
 
+@pytest.mark.requirement("universal-code-stays-pure")
 def test_importing_the_package_has_no_side_effect() -> None:
     seen = _import_in_a_child(PACKAGE)
 
     assert ([], []) == (seen["actions"], seen["changed"])
 
 
+@pytest.mark.requirement("universal-code-stays-pure")
 def test_importing_every_universal_module_has_no_side_effect() -> None:
     seen = _import_in_a_child(*(module.name for module in universal_modules()))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, V2025_03_26, V2025_06_18
+from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, V2025_03_26, V2025_06_18, V2025_11_25
 from tests.conversations.transcript import Speaker, hello, play
 
 WITHOUT_BATCHES = [revision for revision in HANDSHAKE_REVISIONS if revision != V2025_03_26]
@@ -24,13 +24,14 @@ NONSENSE = {
 }
 
 
+@pytest.mark.requirement("case-4-a-bad-line-costs-nothing-but-itself")
 @pytest.mark.parametrize("frame", NONSENSE)
 def test_a_server_says_what_is_wrong_and_goes_on(frame: str) -> None:
     play(
         f"""
         ->> {frame}
         server | refused
-        <- {{"id": "...", "error": {{"code": {NONSENSE[frame]}, "message": "..."}}}}
+        <- {{"id": "...", "error": {{"code": {NONSENSE[frame]}, "message": "...", "data": "..."}}}}
         -> {{"id": 1, "method": "ping"}}
         server | called ping 1
         """,
@@ -38,6 +39,7 @@ def test_a_server_says_what_is_wrong_and_goes_on(frame: str) -> None:
     )
 
 
+@pytest.mark.requirement("case-4-a-bad-line-costs-nothing-but-itself")
 @pytest.mark.parametrize("frame", NONSENSE)
 def test_a_client_drops_it_and_its_call_completes(frame: str) -> None:
     play(
@@ -53,6 +55,7 @@ def test_a_client_drops_it_and_its_call_completes(frame: str) -> None:
     )
 
 
+@pytest.mark.requirement("case-4-a-bad-line-costs-nothing-but-itself")
 def test_a_byte_order_mark_before_a_message_is_ignored() -> None:
     play(
         r"""
@@ -103,7 +106,7 @@ def test_nonsense_with_the_id_of_an_open_call_does_not_answer_that_call() -> Non
         server | called ping 5
         -> {"id": 5, "method": 7}
         server | refused
-        <- {"id": null, "error": {"code": -32600, "message": "..."}}
+        <- {"id": null, "error": {"code": -32600, "message": "...", "data": {"code": "MCP.PROTOCOL_INVALID"}}}
         -> {"id": 5, "result": 1, "error": 2}
         server | dropped
         server: answer 5 {}
@@ -116,6 +119,7 @@ def test_nonsense_with_the_id_of_an_open_call_does_not_answer_that_call() -> Non
 # Batches
 
 
+@pytest.mark.requirement("case-13-an-array-is-one-error-or-a-batch")
 @pytest.mark.parametrize("revision", WITHOUT_BATCHES)
 @pytest.mark.parametrize(
     "frame",
@@ -128,13 +132,14 @@ def test_nonsense_with_the_id_of_an_open_call_does_not_answer_that_call() -> Non
     ],
 )
 def test_a_batch_is_one_error_and_nothing_of_it_runs(revision: str, frame: str) -> None:
+    unknown = "" if revision == V2025_11_25 else '"id": null, '
     play(
         f"""
         -> {{"id": 1, "method": "ping"}}
         server | called ping 1
         -> {frame}
         server | refused
-        <- {{"id": null, "error": {{"code": -32600, "message": "..."}}}}
+        <- {{{unknown}"error": {{"code": -32600, "message": "...", "data": {{"code": "MCP.PROTOCOL_INVALID"}}}}}}
         server: answer 1 {{}}
         <- {{"id": 1, "result": {{}}}}
         """,
@@ -142,12 +147,13 @@ def test_a_batch_is_one_error_and_nothing_of_it_runs(revision: str, frame: str) 
     )
 
 
+@pytest.mark.requirement("case-13-an-array-is-one-error-or-a-batch")
 def test_a_batch_before_initialize_is_an_error_in_every_revision() -> None:
     play(
         f"""
         -> [{{"id": 0, "method": "initialize", "params": {hello(V2025_03_26)}}}]
         server | refused
-        <- {{"id": null, "error": {{"code": -32600, "message": "..."}}}}
+        <- {{"id": null, "error": {{"code": -32600, "message": "...", "data": {{"code": "MCP.PROTOCOL_INVALID"}}}}}}
         """,
         server=Speaker("server"),
     )
@@ -180,13 +186,15 @@ def test_the_one_revision_that_has_batches_answers_them_in_one_piece() -> None:
     )
 
 
+@pytest.mark.requirement("case-13-an-array-is-one-error-or-a-batch")
 def test_an_id_is_taken_once_within_a_batch_too() -> None:
     play(
         """
         -> [{"id": 1, "method": "ping"}, {"id": 1, "method": "ping"}]
         server | called ping 1, refused
         server: answer 1 {}
-        <- [{"id": 1, "error": {"code": -32600, "message": "..."}}, {"id": 1, "result": {}}]
+        <- [{"id": 1, "error": {"code": -32600, "message": "...", "data": {"code": "MCP.PROTOCOL_INVALID"}}}, \
+            {"id": 1, "result": {}}]
         """,
         server=Speaker("server", V2025_03_26),
     )

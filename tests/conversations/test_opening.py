@@ -149,6 +149,7 @@ def test_initialize_is_given_up_without_a_notice() -> None:
     )
 
 
+@pytest.mark.requirement("case-14-nobody-is-disturbed-by-what-nobody-knows")
 @pytest.mark.parametrize("method", ["invalid/method", "sampling/createMessage", "notifications/initialized", ""])
 def test_unknown_methods_and_those_of_the_other_direction_are_not_found(method: str) -> None:
     play(
@@ -161,6 +162,7 @@ def test_unknown_methods_and_those_of_the_other_direction_are_not_found(method: 
     )
 
 
+@pytest.mark.requirement("case-14-nobody-is-disturbed-by-what-nobody-knows")
 @pytest.mark.parametrize(
     "frame",
     [

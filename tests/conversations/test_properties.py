@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec.json import decode
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.events import Side
 from suaveplan_mcp.framing.lines import LineDecoder, encode_line
 from suaveplan_mcp.jsonrpc.codec import encode_message
 from suaveplan_mcp.jsonrpc.connection import JsonRpcConnection
@@ -28,7 +29,6 @@ from suaveplan_mcp.jsonrpc.records import (
     RequestFailed,
     RequestSucceeded,
 )
-from suaveplan_mcp.protocol.methods import Side
 from suaveplan_mcp.protocol.revisions import LATEST_HANDSHAKE, V2025_03_26
 from suaveplan_mcp.transport.frames import decode_frame
 from suaveplan_mcp.types.base import Received
@@ -50,12 +50,12 @@ class Party:
     """One side: its connection, the bytes on the way to it, and all it remembers."""
 
     def __init__(self, side: Side, revision: str) -> None:
-        self.connection: JsonRpcConnection[OutboundRequest, CallReceived] = Speaker(side, revision).connection
+        self.connection: JsonRpcConnection[OutboundRequest, CallReceived[object]] = Speaker(side, revision).connection
         self.connection.next_id = ids().__next__
         self.coming = bytearray()
         self.lines = LineDecoder(LIMIT)
         self.entries: list[OutboundRequest] = []
-        self.calls: list[CallReceived] = []
+        self.calls: list[CallReceived[object]] = []
         self.given: dict[RequestId, Any] = {}
         self.taken: dict[int, object] = {}
         self.given_up: set[int] = set()
@@ -76,7 +76,7 @@ class Party:
         for line in self.lines.feed(chunk):
             self.take(self.connection.receive(decode_frame(line)))
 
-    def take(self, record: Record[OutboundRequest, CallReceived]) -> None:
+    def take(self, record: Record[OutboundRequest, CallReceived[object]]) -> None:
         match record:
             case CallReceived():
                 self.calls.append(record)

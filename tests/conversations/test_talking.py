@@ -3,7 +3,7 @@
 import pytest
 
 from suaveplan_mcp.protocol.revisions import LATEST_HANDSHAKE
-from tests.conversations.transcript import Speaker, play
+from tests.conversations.transcript import Speaker, hello, play, welcome
 
 CALL = '"method": "tools/call", "params": {"name": "t"'
 
@@ -19,6 +19,7 @@ def server() -> Speaker:
 # Ids
 
 
+@pytest.mark.requirement("case-10-ids-keep-their-type-and-their-owner")
 @pytest.mark.parametrize(
     "id_",
     ["0", '""', '"1"', "1", "-7", "9007199254740993", "123456789012345678901234567890", '"0x1"', f'"{"y" * 300}"'],
@@ -35,6 +36,7 @@ def test_an_id_is_echoed_with_its_type(id_: str) -> None:
     )
 
 
+@pytest.mark.requirement("case-10-ids-keep-their-type-and-their-owner")
 def test_the_number_and_the_string_of_one_id_are_independent() -> None:
     play(
         """
@@ -59,7 +61,8 @@ def test_a_second_request_with_an_open_id_is_refused_and_the_first_is_answered()
         server | called tools/call 5
         -> {"id": 5, "method": "ping"}
         server | refused
-        <- {"id": 5, "error": {"code": -32600, "message": "request id 5 is still in flight"}}
+        <- {"id": 5, "error": {"code": -32600, "message": "request id 5 is still in flight", \
+            "data": {"code": "MCP.PROTOCOL_INVALID"}}}
         server: answer 5 {"content": []}
         <- {"id": 5, "result": {"content": []}}
         -> {"id": 5, "method": "ping"}
@@ -75,12 +78,13 @@ def test_an_id_that_is_none_is_refused(id_: str) -> None:
         f"""
         -> {{"id": {id_}, "method": "ping"}}
         server | refused
-        <- {{"id": null, "error": {{"code": -32600, "message": "..."}}}}
+        <- {{"error": {{"code": -32600, "message": "...", "data": {{"code": "MCP.PROTOCOL_INVALID"}}}}}}
         """,
         server=server(),
     )
 
 
+@pytest.mark.requirement("case-10-ids-keep-their-type-and-their-owner")
 def test_an_answer_with_an_unknown_id_or_the_id_in_another_type_is_dropped() -> None:
     play(
         """
@@ -185,6 +189,7 @@ def test_a_second_cancel_is_ignored() -> None:
 # Progress
 
 
+@pytest.mark.requirement("case-19-progress-keeps-to-its-request")
 @pytest.mark.parametrize("token", ["0", '""', '"t"', "1"])
 def test_progress_keeps_its_token_only_grows_and_ends_with_the_answer(token: str) -> None:
     play(
@@ -375,4 +380,18 @@ def test_a_late_answer_is_dropped() -> None:
         client | dropped
         """,
         client=client(),
+    )
+
+
+def test_client_that_takes_initialize_back_is_answered_all_the_same() -> None:
+    play(
+        f"""
+        -> {{"id": 0, "method": "initialize", "params": {hello()}}}
+        server | called initialize 0
+        -> {{"method": "notifications/cancelled", "params": {{"requestId": 0}}}}
+        server | cancelled nothing
+        server: answer 0 {welcome()}
+        <- {{"id": 0, "result": {welcome()}}}
+        """,
+        server=Speaker("server"),
     )

@@ -18,6 +18,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from suaveplan_mcp.errors import MCPError
+from suaveplan_mcp.events import Side
 from suaveplan_mcp.jsonrpc.codec import decode_message, encode_message
 from suaveplan_mcp.jsonrpc.connection import JsonRpcConnection
 from suaveplan_mcp.jsonrpc.messages import Message, Request
@@ -34,10 +35,10 @@ from suaveplan_mcp.jsonrpc.records import (
     RequestSucceeded,
 )
 from suaveplan_mcp.protocol.handshake import HandshakeEra
-from suaveplan_mcp.protocol.methods import METHODS, Side
+from suaveplan_mcp.protocol.methods import METHODS
 from suaveplan_mcp.protocol.revisions import LATEST_HANDSHAKE
 
-Happening = Record[OutboundRequest, CallReceived]
+Happening = Record[OutboundRequest, CallReceived[object]]
 
 _LINE = re.compile(r"(client|server): (.+)|(->>|<<-|->|<-) (.+)|(client|server) \| (.+)")
 
@@ -66,11 +67,11 @@ class Speaker:
             era.admit_request(Request(0, "initialize", json.loads(hello(revision))))
         elif revision is not None:
             era.admit_result("initialize", json.loads(welcome(revision)))
-        self.connection: JsonRpcConnection[OutboundRequest, CallReceived] = JsonRpcConnection(era, CallReceived)
+        self.connection: JsonRpcConnection[OutboundRequest, CallReceived[object]] = JsonRpcConnection(era, CallReceived)
         self.unsent: deque[bytes] = deque()
         self.happened: deque[str] = deque()
         self._ours: dict[Any, OutboundRequest] = {}
-        self._theirs: dict[Any, CallReceived] = {}
+        self._theirs: dict[Any, CallReceived[object]] = {}
 
     def hear(self, frame: bytes) -> None:
         """Let a frame arrive."""

@@ -6,15 +6,11 @@ from typing import Any
 
 import pytest
 
-from suaveplan_mcp.client.mcp_client import MCPClient
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.runtime.abort import AbortController
-from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
-from suaveplan_mcp.types.completion import PromptReference
 from suaveplan_mcp.types.logging import LoggingMessageNotificationParams
-from suaveplan_mcp.types.progress import ProgressNotificationParams
-from suaveplan_mcp.types.sampling import CreateMessageRequestParams
+from tests.e2e.walk import be_asked, use_prompts, use_resources, use_tools, walked_server, walking_client
 from tests.e2e.wires import WIRES, Wire, connected, errors, methods
 
 pytestmark = [
@@ -25,73 +21,15 @@ pytestmark = [
 MakeWire = Callable[[], Wire]
 
 
-def _server() -> MCPServer:
-    server = MCPServer("walked", "1")
-    server.register_root("file:///srv", name="The server's own")
-
-    @server.tool
-    def echo(text: str) -> dict[str, str]:
-        return {"said": text}
-
-    @server.tool
-    async def count(upto: int, ctx: Context) -> int:
-        for number in range(1, upto + 1):
-            await ctx.progress(number, upto)
-        return upto
-
-    @server.tool
-    async def wait(ctx: Context) -> None:
-        ctx.progress(1)
-        await asyncio.Event().wait()
-
-    @server.tool
-    async def think(question: str, ctx: Context) -> str:
-        places = await ctx.list_roots()
-        answer: Any = await ctx.sample(f"{question} in {places[0].uri}")
-        ctx.log("info", "thought about it", "thinker")
-        return answer.content.text
-
-    @server.resource("mem://fixed", mime_type="text/plain")
-    async def fixed() -> str:
-        return "≤ 🎉"
-
-    @server.resource("mem://item/{id}")
-    def item(id: int) -> bytes:
-        return bytes([id])
-
-    @server.prompt
-    def greet(who: str) -> str:
-        """Greet somebody."""
-        return f"Say hello to {who}."
-
-    @server.completion("greet", "who")
-    def people(typed: str) -> list[str]:
-        return [name for name in ("Ada", "Alan", "Grace") if name.startswith(typed)]
-
-    return server
-
-
-def _answer(params: CreateMessageRequestParams) -> str:
-    content: Any = params.messages[0].content
-    return f"about {content.text}"
-
-
-def _client(**options: Any) -> MCPClient:
-    client = MCPClient("walker", "1", **options)
-    client.set_sampling_provider(_answer)
-    client.set_roots_provider(lambda: ["file:///home"])
-    return client
-
-
 async def test_the_walk_passes_every_method_without_an_error(make_wire: MakeWire) -> None:
     logs: list[LoggingMessageNotificationParams] = []
-    server, client = _server(), _client(prefetch=False, on_log=logs.append)
+    server, client = walked_server(), walking_client(prefetch=False, on_log=logs.append)
     async with connected(server, client, make_wire) as wire:
         assert client.initialized
-        await _use_tools(client)
-        await _use_resources(server, client)
-        await _use_prompts(client)
-        await _be_asked(server, client)
+        await use_tools(client)
+        await use_resources(server, client)
+        await use_prompts(client)
+        await be_asked(server, client)
         await client.set_log_level("warning")
         await client.ping()
 
@@ -132,52 +70,8 @@ async def test_the_walk_passes_every_method_without_an_error(make_wire: MakeWire
     ] == methods(wire.received)
 
 
-async def _use_tools(client: MCPClient) -> None:
-    assert ["echo", "count", "wait", "think"] == [tool.name for tool in await client.refresh_tools()]
-    assert {"said": "a≤b🎉"} == (await client.call_tool("echo", {"text": "a≤b🎉"})).structured_content
-    reports: list[tuple[float, float | None]] = []
-
-    def note(report: ProgressNotificationParams) -> None:
-        reports.append((report.progress, report.total))
-
-    assert {"result": 3} == (await client.call_tool("count", {"upto": 3}, on_progress=note)).structured_content
-    assert [(1, 3), (2, 3), (3, 3)] == reports
-
-
-async def _use_resources(server: MCPServer, client: MCPClient) -> None:
-    assert ["mem://fixed"] == [resource.uri for resource in await client.refresh_resources()]
-    assert ["mem://item/{id}"] == [each.uri_template for each in await client.refresh_resource_templates()]
-    assert "≤ 🎉" == (await client.read_resource("mem://fixed")).contents[0].text
-    assert "+w==" == (await client.read_resource("mem://item/251")).contents[0].blob
-    updated = asyncio.Event()
-    client.events.once("resource:updated", lambda _: updated.set())
-    await client.subscribe_resource("mem://fixed")
-    server.mark_resource_updated("mem://fixed")
-    await updated.wait()
-    await client.unsubscribe_resource("mem://fixed")
-
-
-async def _use_prompts(client: MCPClient) -> None:
-    assert ["greet"] == [prompt.name for prompt in await client.refresh_prompts()]
-    content: Any = (await client.get_prompt("greet", {"who": "Ada"})).messages[0].content
-    assert "Say hello to Ada." == content.text
-    completed = await client.complete(PromptReference(name="greet"), {"name": "who", "value": "A"})
-    assert ["Ada", "Alan"] == completed.completion.values
-
-
-async def _be_asked(server: MCPServer, client: MCPClient) -> None:
-    thought: Any = await client.call_tool("think", {"question": "what"})
-    assert "about what in file:///home" == thought.content[0].text
-    message: Any = await server.create_sampling_message(
-        {"messages": [{"role": "user", "content": {"type": "text", "text": "it"}}], "maxTokens": 9}
-    )
-    assert "about it" == message.content.text
-    assert ["file:///home"] == [root.uri for root in await server.list_client_roots()]
-    assert ["file:///srv"] == [root.uri for root in await client.refresh_roots()]
-
-
 async def test_progress_and_cancellation_propagate(make_wire: MakeWire) -> None:
-    server, client = _server(), _client(prefetch=False)
+    server, client = walked_server(), walking_client(prefetch=False)
     completed: dict[str, str] = {}
     server.events.on("request:completed", lambda event: completed.__setitem__(event.method, event.outcome))
     ended = asyncio.Event()
@@ -203,7 +97,7 @@ async def test_progress_and_cancellation_propagate(make_wire: MakeWire) -> None:
 
 
 async def test_resource_subscriptions_deliver_updates(make_wire: MakeWire) -> None:
-    server, client, value = MCPServer(), _client(), ["old"]
+    server, client, value = MCPServer(), walking_client(), ["old"]
     server.register_resource(lambda: value[0], uri="mem://x", name="x", inline=True)
     async with connected(server, client, make_wire) as wire:
         assert ["mem://x"] == [resource.uri for resource in client.resources()]
@@ -226,7 +120,7 @@ async def test_resource_subscriptions_deliver_updates(make_wire: MakeWire) -> No
 
 
 async def test_changed_lists_are_followed(make_wire: MakeWire) -> None:
-    server, client = _server(), _client()
+    server, client = walked_server(), walking_client()
     async with connected(server, client, make_wire) as wire:
         assert 4 == len(client.tools())
         changed = asyncio.Event()
@@ -242,7 +136,7 @@ async def test_changed_lists_are_followed(make_wire: MakeWire) -> None:
 
 
 async def test_a_server_that_goes_away_ends_the_connection_of_the_client(make_wire: MakeWire) -> None:
-    server, client, closed = _server(), _client(prefetch=False), asyncio.Event()
+    server, client, closed = walked_server(), walking_client(prefetch=False), asyncio.Event()
     client.events.on("connection:closed", lambda _: closed.set())
     async with connected(server, client, make_wire):
         await server.stop()
@@ -252,7 +146,7 @@ async def test_a_server_that_goes_away_ends_the_connection_of_the_client(make_wi
 
 
 async def test_a_client_that_goes_away_is_forgotten_by_the_server(make_wire: MakeWire) -> None:
-    server, client, closed = _server(), _client(prefetch=False), asyncio.Event()
+    server, client, closed = walked_server(), walking_client(prefetch=False), asyncio.Event()
     server.events.on("connection:closed", lambda _: closed.set())
     async with connected(server, client, make_wire):
         await client.disconnect()

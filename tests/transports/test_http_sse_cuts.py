@@ -75,12 +75,14 @@ def decode(message: Message) -> object:
     return json.decode(message.result)
 
 
+@pytest.mark.requirement("case-34-an-event-is-one-message-however-it-is-written-and-cut")
 @ENDS
 @pytest.mark.parametrize("chunked", [False, True], ids=["plain", "chunked"])
 async def test_an_event_that_is_whole_is_one_message(end: str, chunked: bool) -> None:  # noqa: FBT001
     assert [RESULT] == await results([event(end)], chunked=chunked)
 
 
+@pytest.mark.requirement("case-34-an-event-is-one-message-however-it-is-written-and-cut")
 @ENDS
 async def test_an_event_one_byte_at_a_time_is_one_message(end: str) -> None:
     whole = event(end)
@@ -88,6 +90,8 @@ async def test_an_event_one_byte_at_a_time_is_one_message(end: str) -> None:
     assert [RESULT] == await results([whole[at : at + 1] for at in range(len(whole))])
 
 
+@pytest.mark.requirement("case-34-an-event-is-one-message-however-it-is-written-and-cut")
+@pytest.mark.requirement("case-2-a-character-that-a-read-cuts-stays-whole")
 @ENDS
 @pytest.mark.parametrize("chunked", [False, True], ids=["plain", "chunked"])
 async def test_an_event_that_is_cut_anywhere_is_one_message(end: str, chunked: bool) -> None:  # noqa: FBT001
@@ -97,11 +101,13 @@ async def test_an_event_that_is_cut_anywhere_is_one_message(end: str, chunked: b
     assert [RESULT] * (len(whole) - 1) == await results(pieces, chunked=chunked)
 
 
+@pytest.mark.requirement("case-34-an-event-is-one-message-however-it-is-written-and-cut")
 @ENDS
 async def test_two_events_in_one_piece_are_two_messages(end: str) -> None:
     assert [RESULT, RESULT] == await results([event(end) * 2])
 
 
+@pytest.mark.requirement("case-34-an-event-is-one-message-however-it-is-written-and-cut")
 @ENDS
 async def test_a_line_of_five_megabytes_is_one_message(end: str) -> None:
     text = "x" * 5_000_000
@@ -111,5 +117,6 @@ async def test_a_line_of_five_megabytes_is_one_message(end: str) -> None:
     assert text == result
 
 
+@pytest.mark.requirement("case-34-an-event-is-one-message-however-it-is-written-and-cut")
 async def test_an_event_that_the_end_cuts_off_is_no_message() -> None:
     assert [RESULT] == await results([event("\n"), event("\n")[:-1]])

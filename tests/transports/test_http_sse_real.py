@@ -17,9 +17,12 @@ from suaveplan_mcp.runtime.abort import AbortController
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.targets import connect
+from suaveplan_mcp.transport import http_sse_app
+from suaveplan_mcp.transport.asgi import read_body
 from suaveplan_mcp.types.content import TextContent
 from suaveplan_mcp.types.sampling import CreateMessageRequestParams, CreateMessageResult, SamplingMessage
-from tests.transports.plain_process import SERVERS, open_descriptors
+from tests.cases.leftovers import nothing_left_behind
+from tests.transports.plain_process import SERVERS
 from tests.transports.web_server import DEADLINE, RawClient, sse_server, until
 
 CLIENTS = Path(__file__).parent / "clients"
@@ -213,19 +216,21 @@ async def leaving_nothing(server: MCPServer) -> AsyncGenerator[str]:
         async with connect(url):
             pass
         await until(lambda: not len(app))
-        tasks, descriptors = len(asyncio.all_tasks()), open_descriptors()
-        yield url
-        await until(lambda: (len(app), server.get_info().connections) == (0, 0))
-        await until(lambda: (len(asyncio.all_tasks()), open_descriptors()) == (tasks, descriptors))
+        async with nothing_left_behind():
+            yield url
+            await until(lambda: (len(app), server.get_info().connections) == (0, 0))
 
 
 async def test_a_client_that_is_killed_leaves_nothing_behind(server: MCPServer, waiting: Waiting) -> None:
-    async with leaving_nothing(server) as url:
+    async def kill_one(url: str) -> None:
         child = await asyncio.create_subprocess_exec(sys.executable, str(CLIENTS / "waiting.py"), url)
         await until(lambda: waiting.now == 1)
         assert 1 == server.get_info().connections
         child.kill()
         await child.wait()
+
+    async with leaving_nothing(server) as url:
+        await kill_one(url)
 
     assert (0, 1) == (waiting.now, waiting.ended)
 
@@ -253,8 +258,17 @@ async def session(url: str) -> tuple[RawClient, str]:
 
 
 @pytest.mark.parametrize("how", ["reset", "close"])
-async def test_half_a_message_is_no_message(server: MCPServer, how: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_half_a_message_is_no_message(
+    server: MCPServer, how: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     caplog.set_level("DEBUG", "suaveplan_mcp")
+    being_read = asyncio.Event()
+
+    async def receive_body(*args: Any) -> bytes:
+        being_read.set()
+        return await read_body(*args)
+
+    monkeypatch.setattr(http_sse_app, "read_body", receive_body)
     async with sse_server(server) as (url, _):
         stream, path = await session(url)
         poster = await RawClient.connect(url)
@@ -262,7 +276,7 @@ async def test_half_a_message_is_no_message(server: MCPServer, how: str, caplog:
             "POST", path, "Host: localhost", "Content-Type: application/json", "Content-Length: 100", body=b'{"'
         )
         await poster.writer.drain()
-        await asyncio.sleep(0.02)
+        await being_read.wait()
         await getattr(poster, how)()
         await until(lambda: any("middle of a message" in record.getMessage() for record in caplog.records))
         assert ["a client went away in the middle of a message"] == [
@@ -308,6 +322,7 @@ async def said_until(process: asyncio.subprocess.Process, line: str) -> None:
         assert said, "the server has ended"
 
 
+@pytest.mark.requirement("case-7-a-server-ends-with-its-input")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_server_that_is_told_to_end_ends_its_streams_and_itself(number: signal.Signals) -> None:
     process, url = await run_over_http()

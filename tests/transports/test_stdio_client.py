@@ -43,6 +43,7 @@ class Heard:
         self.something.set()
 
 
+@pytest.mark.requirement("case-8-a-server-that-dies-fails-its-calls-at-once")
 @pytest.mark.parametrize(("how", "end"), [("signal", "by signal SIGKILL"), ("exit", "with exit status 3")])
 async def test_every_call_names_how_the_server_died_and_its_last_words(how: str, end: str) -> None:
     server, dispatcher = await spawn(PLAIN)
@@ -62,6 +63,7 @@ async def test_every_call_names_how_the_server_died_and_its_last_words(how: str,
     )
 
 
+@pytest.mark.requirement("case-8-a-server-that-dies-fails-its-calls-at-once")
 @pytest.mark.parametrize("fd", [0, 1])
 async def test_a_server_that_closes_a_stream_but_lives_on_fails_its_calls(fd: int) -> None:
     _, dispatcher = await spawn(script(f"import os, time; os.close({fd}); time.sleep(60)"), grace=0.1)
@@ -71,6 +73,7 @@ async def test_a_server_that_closes_a_stream_but_lives_on_fails_its_calls(fd: in
     await dispatcher.close()
 
 
+@pytest.mark.requirement("case-8-a-server-that-dies-fails-its-calls-at-once")
 async def test_a_server_that_ends_while_its_child_holds_its_streams_fails_its_calls() -> None:
     heard = Heard()
     command = ["sh", "-c", "sleep 60 & echo $! >&2; exit 4"]

@@ -45,6 +45,7 @@ async def test_a_request_goes_round() -> None:
         assert {"text": "a≤b🎉"} == await dispatcher.request("echo", {"text": "a≤b🎉"})
 
 
+@pytest.mark.requirement("case-5-tools-cannot-touch-the-wire")
 @pytest.mark.parametrize(
     ("method", "answer"), [("child", "0"), ("print", "done"), ("system", 0), ("input", "end of input")]
 )
@@ -63,6 +64,21 @@ async def test_ten_megabytes_go_round() -> None:
         assert big == await dispatcher.request("echo", big)
 
 
+def test_a_handler_waits_for_a_client_that_is_behind_with_its_reading() -> None:
+    server = start()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    assert server.stderr is not None
+    server.stdin.write(request(100, "chatter", 10_000))
+    server.stdin.flush()
+    assert b"the client is behind\n" == server.stderr.readline()
+    *news, answer = (json.loads(server.stdout.readline()) for _ in range(10_001))
+
+    assert (10_000, 1) == (len(news), answer["result"])
+    assert 0 == end(server)[0]
+
+
+@pytest.mark.requirement("case-1-both-line-ends-are-read-and-one-is-written")
 def test_carriage_returns_and_blank_lines_are_no_part_of_a_message() -> None:
     lines = request(1, "echo", "a").replace(b"\n", b"\r\n") + b"\r\n\n" + request(2, "echo", "b")
 
@@ -71,6 +87,7 @@ def test_carriage_returns_and_blank_lines_are_no_part_of_a_message() -> None:
     assert (0, ["a", "b"], 0) == (status, results(output), output.count(b"\r"))
 
 
+@pytest.mark.requirement("case-2-a-character-that-a-read-cuts-stays-whole")
 def test_characters_cut_by_single_byte_writes_stay_whole() -> None:
     server = start()
     assert server.stdin is not None

@@ -26,6 +26,7 @@ def record_into(heard: list[object]) -> Callable[[object], None]:
     return heard.append
 
 
+@pytest.mark.requirement("lifecycle-events-go-over-one-bus")
 def test_opened_and_closed_connections_are_heard_in_that_order() -> None:
     bus, heard = EventBus(), list[object]()
     bus.on("connection:opened", record_into(heard))
@@ -37,6 +38,7 @@ def test_opened_and_closed_connections_are_heard_in_that_order() -> None:
     assert [OPENED, CLOSED] == heard
 
 
+@pytest.mark.requirement("lifecycle-events-go-over-one-bus")
 def test_a_request_is_heard_when_received_and_when_completed() -> None:
     bus, heard = EventBus(), list[object]()
     received = RequestReceived("server", "tools/call", 7)
@@ -50,6 +52,7 @@ def test_a_request_is_heard_when_received_and_when_completed() -> None:
     assert [received, completed] == heard
 
 
+@pytest.mark.requirement("lifecycle-events-go-over-one-bus")
 def test_a_notification_is_heard_with_its_params() -> None:
     bus, heard = EventBus(), list[object]()
     bus.on("notification:emitted", record_into(heard))
@@ -186,6 +189,7 @@ def test_once_hears_a_nested_event_and_not_the_outer_one_as_well() -> None:
     assert [inner] == heard
 
 
+@pytest.mark.requirement("lifecycle-events-go-over-one-bus")
 def test_a_faulty_handler_is_reported_and_the_others_still_run() -> None:
     bus, heard, faults = EventBus("server"), list[object](), list[FaultReported]()
     error = ValueError("broken handler")

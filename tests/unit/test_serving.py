@@ -6,11 +6,13 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
 from suaveplan_mcp import serving
+from suaveplan_mcp.host import leaving
 from suaveplan_mcp.host.http_server import listen, port_of
 from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
 from suaveplan_mcp.server.mcp_server import MCPServer
@@ -44,7 +46,7 @@ class EchoServer:
 def left(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what the process would be left for; nothing leaves it."""
     names: list[str] = []
-    monkeypatch.setattr(serving, "leave", names.extend)
+    monkeypatch.setattr(serving, "leave_at_the_end", lambda stuck: names.extend(map(leaving._name_of, stuck)))
     return names
 
 
@@ -149,6 +151,22 @@ async def test_running_inside_a_loop_is_a_clear_error() -> None:
         run(EchoServer())
 
 
+@pytest.mark.parametrize("limit", [len(CALL) - 2, len(CALL)])
+def test_a_message_over_the_limit_is_refused(limit: int, left: list[str]) -> None:
+    with standard_streams() as wire:
+        wire.feed(CALL)
+        run(EchoServer(), max_frame_bytes=limit)
+
+    answer = json.loads(wire.written())
+    assert limit == len(CALL) or f"over the limit of {limit} bytes" in answer["error"]["message"]
+    assert (limit == len(CALL)) == ("result" in answer)
+
+
+async def test_a_limit_that_no_message_can_keep_is_a_clear_error() -> None:
+    with pytest.raises(ValueError, match="max_frame_bytes"):
+        await serve_stdio(EchoServer(), max_frame_bytes=0)
+
+
 async def test_a_server_is_served_inside_a_loop() -> None:
     server = EchoServer()
     with standard_streams() as wire:
@@ -195,6 +213,23 @@ def test_a_server_runs_over_http_until_the_process_is_told_to_end(
     named, end = answers
     assert named.endswith(f"data: {messages_path}?session_id=".encode())
     assert (b"\n\n", []) == (end, left)
+
+
+@pytest.mark.parametrize(("limits", "expected"), [({}, {}), ({"max_frame_bytes": 64}, {"max_body_bytes": 64})])
+def test_the_limit_of_a_message_is_that_of_a_body_over_http(
+    limits: Any, expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, object]] = []
+
+    def refuse(*_: object, **options: object) -> None:
+        seen.append(options)
+        raise LookupError("seen enough")
+
+    monkeypatch.setattr(serving, "sse_app", refuse)
+    with pytest.raises(LookupError):
+        MCPServer().run("sse", **limits)
+
+    assert [{"allowed_hosts": None, "allowed_origins": (), **expected}] == seen
 
 
 def test_a_port_that_is_taken_is_a_clear_error() -> None:

@@ -14,8 +14,10 @@ from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.targets import ClientOptions, Target, connect
+from suaveplan_mcp.testing import FakeClock
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
 from tests.architecture.source import SOURCE
+from tests.cases.peers import READ, Act, answer, played_command, welcome, write
 from tests.transports.plain_process import SERVERS, is_running, open_descriptors, script
 from tests.transports.web_server import sse_server
 
@@ -154,6 +156,7 @@ async def test_a_connection_may_be_left_in_another_task_and_twice(server: MCPSer
     assert not client.initialized
 
 
+@pytest.mark.requirement("case-43-opened-and-closed-from-any-task")
 async def test_entering_that_is_cancelled_leaves_nothing_behind() -> None:
     before = open_descriptors()
     heard: asyncio.Queue[str] = asyncio.Queue()
@@ -260,8 +263,19 @@ async def test_providers_are_set_before_entering(server: MCPServer) -> None:
 def test_an_option_that_cannot_be_used_is_an_error_at_once() -> None:
     with pytest.raises(ValueError, match="made-up"):
         connect(["true"], protocol="made-up")
+    with pytest.raises(ValueError, match="max_frame_bytes"):
+        connect(["true"], max_frame_bytes=0)
     with pytest.raises(MCPError):
         connect(["true"], max_pages=0)
+
+
+async def test_a_message_over_the_limit_fails_its_call_alone(server: MCPServer) -> None:
+    async with sse_server(server) as (url, _):
+        for target in (COMMAND, url):
+            async with connect(target, env=ENVIRONMENT, max_frame_bytes=4096) as client:
+                with pytest.raises(MCPError, match="over the limit of 4096 bytes"):
+                    await say(client, "x" * 5000)
+                assert "short" == await say(client, "short")
 
 
 def test_the_options_are_those_of_the_client() -> None:
@@ -300,7 +314,7 @@ async def test_a_url_is_connected_to_with_the_headers_given(target: Any, options
 @pytest.mark.parametrize(
     ("target", "options", "reason"),
     [
-        ("http://127.0.0.1:1/mcp", {}, "Streamable HTTP is not available yet.* transport='sse'"),
+        ("http://127.0.0.1:1/mcp", {}, "Streamable HTTP is not available yet.* name the transport 'sse'"),
         ("http://127.0.0.1:1/sse", {"transport": "http"}, "Streamable HTTP is not available yet"),
         ({"url": "http://127.0.0.1:1/sse", "type": "http"}, {}, "Streamable HTTP is not available yet"),
         ("ftp://127.0.0.1:1/sse", {}, "only http and https"),
@@ -311,3 +325,26 @@ async def test_a_url_that_cannot_be_connected_to_says_why(target: Any, options: 
     with pytest.raises(ValueError, match=reason):
         async with connect(target, **options):
             pass
+
+
+async def test_a_server_that_ends_is_started_again_where_that_is_asked_for() -> None:
+    clock, ended = FakeClock(), asyncio.Event()
+    with played_command([*welcome(), READ, write(answer(1, {})), Act("exit", "0")]) as command:
+        async with connect(command, respawn=True, clock=clock, timers=clock) as client:
+            client.events.on("connection:closed", lambda _: ended.set())
+            await client.ping()
+            await ended.wait()
+            again = asyncio.create_task(client.ping(timeout=None))
+            while not any(timer.due <= 0.5 for timer in clock.pending):
+                await asyncio.sleep(0)
+            assert not again.done()
+
+            await clock.advance_async(0.5)
+            await again
+
+
+async def test_a_target_that_is_not_started_cannot_be_started_again(server: MCPServer) -> None:
+    with pytest.raises(ValueError, match="`respawn` is for servers that are started here"):
+        await connect(server, respawn=True).__aenter__()
+
+    assert not server.get_info().running

@@ -18,7 +18,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NoOpTracerProvider, SpanContext, SpanKind, StatusCode
 
-from suaveplan_mcp.telemetry import NAME, OTHER_METHOD, Operation, Status, Telemetry
+from suaveplan_mcp.events import Outcome
+from suaveplan_mcp.telemetry import NAME, OTHER_METHOD, Operation, Telemetry
 
 REMOTE = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"}
 REMOTE_TRACE = 0x0AF7651916CD43DD8448EB211C80319C
@@ -87,6 +88,7 @@ def start(sdk: Sdk, method: str = "ping", **details: object) -> Operation:
     return sdk.telemetry.start_span("client", method, **{"received": False, "request_id": 7, **details})  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.requirement("telemetry-counts-every-message")
 def test_a_finished_request_is_counted_and_timed_by_direction_and_method(sdk: Sdk) -> None:
     sdk.telemetry.request_finished("client", "tools/list", "success", 12.5)
     sdk.telemetry.request_finished("client", "tools/list", "success", 7.5)
@@ -96,14 +98,16 @@ def test_a_finished_request_is_counted_and_timed_by_direction_and_method(sdk: Sd
     assert [(labels, 2, 20.0)] == sdk.durations("mcp_request_duration_ms")
 
 
+@pytest.mark.requirement("telemetry-counts-every-message")
 @pytest.mark.parametrize("status", ["error", "cancelled"])
-def test_failed_and_cancelled_requests_are_told_apart(sdk: Sdk, status: Status) -> None:
+def test_failed_and_cancelled_requests_are_told_apart(sdk: Sdk, status: Outcome) -> None:
     sdk.telemetry.request_finished("server", "roots/list", status, 1.0)
 
     labels = {"direction": "server", "method": "roots/list", "status": status}
     assert [(labels, 1)] == sdk.counts("mcp_request_total")
 
 
+@pytest.mark.requirement("telemetry-counts-every-message")
 def test_a_notification_is_counted_by_direction_and_method(sdk: Sdk) -> None:
     sdk.telemetry.notification("server", "notifications/progress")
     sdk.telemetry.notification("server", "notifications/progress")
@@ -223,7 +227,7 @@ def test_an_answered_error_gives_its_number_and_message(sdk: Sdk) -> None:
     ],
 )
 def test_a_failure_without_a_number_is_classed_by_a_word(
-    sdk: Sdk, status: Status, given: str | None, error_type: str
+    sdk: Sdk, status: Outcome, given: str | None, error_type: str
 ) -> None:
     start(sdk).finish(status, 1.0, error_type=given)
 
@@ -314,6 +318,7 @@ def test_a_handlers_context_sees_the_span_and_its_callers_does_not(sdk: Sdk) -> 
     assert not trace.get_current_span().get_span_context().is_valid
 
 
+@pytest.mark.requirement("telemetry-counts-every-message")
 @pytest.mark.usefixtures("configure")
 def test_telemetry_is_off_while_the_providers_do_nothing() -> None:
     assert Telemetry.active() is None
@@ -414,3 +419,11 @@ def test_a_tracer_is_seen_where_nobody_has_loaded_the_meters() -> None:
     ran = subprocess.run([sys.executable, "-c", TRACER_ONLY], capture_output=True, text=True, check=False)
 
     assert ("False Telemetry\n", "") == (ran.stdout, ran.stderr)
+
+
+def test_what_the_other_side_counts_is_timed_and_traced_but_not_counted_again(sdk: Sdk) -> None:
+    start(sdk, received=True, counted=False).finish("success", 5.0)
+
+    assert [] == sdk.counts("mcp_request_total")
+    assert 1 == len(sdk.points("mcp.server.operation.duration"))
+    assert 1 == len(sdk.spans)

@@ -72,7 +72,7 @@ async def do_step(step: Step, walk: Walk, account: Account) -> None:
     """Do one step and tell of it.
 
     Raises:
-        StepError: it failed, for whatever reason.
+        StepError: it failed; the message says why.
     """
     started = perf_counter()
     try:

@@ -1,7 +1,7 @@
 """The demo's server: the files of one folder, offered in every way that a server has.
 
-It is an ordinary server file, and a place to copy from; in a file of yours, `Context`, `MCPServer`, `MCPError` and
-`MCP_CODES` are imported from `suaveplan_mcp` itself. Serve a folder of yours with it:
+It is an ordinary server file, and a place to copy from. What it does with files is in its neighbours `demo_files.py`,
+`demo_reports.py` and `demo_watching.py`. Serve a folder of yours with it:
 
     SUAVEPLAN_DEMO_FOLDER=~/notes suaveplan-mcp run demo_server.py
 """
@@ -18,6 +18,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct, convert
 
+from suaveplan_mcp import MCP_CODES, Context, MCPError, MCPServer
 from suaveplan_mcp.cli.demo_files import FoundFile, ServedFolder, mime_type_of, text_of
 from suaveplan_mcp.cli.demo_reports import (
     FileList,
@@ -31,9 +32,6 @@ from suaveplan_mcp.cli.demo_reports import (
     summarise_folder,
 )
 from suaveplan_mcp.cli.demo_watching import FileWatch
-from suaveplan_mcp.errors import MCP_CODES, MCPError
-from suaveplan_mcp.server.context import Context
-from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.types import BlobResourceContents, EmbeddedResource, TextContent, TextResourceContents
 
 FOLDER: Final = ServedFolder(Path(os.environ.get("SUAVEPLAN_DEMO_FOLDER", ".")))
@@ -97,7 +95,7 @@ def fingerprint() -> bytes:
 
 
 def offer_watched_file(path: Path) -> None:
-    """Offer a file that somebody else changes, and tell those who subscribe to it when it has changed."""
+    """Offer a file that another program changes, and tell those who subscribe to it when it has changed."""
 
     def tell() -> None:
         server.mark_resource_updated("demo://watched")

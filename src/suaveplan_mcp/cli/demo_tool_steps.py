@@ -131,12 +131,12 @@ async def sample(walk: Walk) -> str:
 
 
 async def elicit(walk: Walk) -> str:
-    """Call a tool that asks for the user, who wants two files, the smaller one first."""
+    """Call a tool that asks for the user, who wants two files, the larger one first."""
     walk.asked.clear()
     answer = await call(walk, FileList, "show_largest")
     expect("elicitation/create" in walk.asked, "the server did not ask for the user")
     largest = sorted((file.size or 0 for file in walk.files), reverse=True)[:2]
-    expect([file.size for file in answer.files] == largest[::-1], f"{answer.files} are not the two largest files")
+    expect([file.size for file in answer.files] == largest, f"{answer.files} are not the two largest files")
     return f"the two largest: {', '.join(f'{file.name} ({file.size})' for file in answer.files) or 'there are none'}"
 
 

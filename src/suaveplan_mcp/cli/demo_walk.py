@@ -56,7 +56,7 @@ class Sample(Struct, frozen=True):
         return self.resource.name
 
     def is_equal(self, content: bytes) -> bool:
-        """Tell whether the file contains, or has contained, something; somebody may be writing to it."""
+        """Tell whether the file contains, or has contained, something; another process may be writing to it."""
         return content in (self.content, self.path.read_bytes())
 
 
@@ -228,8 +228,8 @@ def number(count: int, noun: str) -> str:
 
 
 def _answer_as_user() -> dict[str, object]:
-    """Stand in for a user: want two files, the smaller one first."""
-    return {"action": "accept", "content": {"count": 2, "smallest_first": True}}
+    """Stand in for a user: want two files, the larger one first."""
+    return {"action": "accept", "content": {"count": 2, "smallest_first": False}}
 
 
 def _texts(message: SamplingMessage) -> list[str]:

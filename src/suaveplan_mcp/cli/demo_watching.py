@@ -33,7 +33,7 @@ class FileWatch:
             self._look_later()
 
     def stop(self) -> None:
-        """Look no longer, unless somebody else still wants it."""
+        """Look no longer, unless another client still wants it."""
         self._clients -= 1
         if self._timer is not None and not self._clients:
             self._timer.cancel()

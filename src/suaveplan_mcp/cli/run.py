@@ -1,5 +1,6 @@
 """`suaveplan-mcp run FILE[:OBJECT]`: serve the server in a Python file."""
 
+import inspect
 import sys
 import traceback
 from argparse import Namespace
@@ -8,11 +9,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from suaveplan_mcp.cli.parser import UsageError
 from suaveplan_mcp.host.stdio import hold_standard_streams, release_standard_streams
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.serving import run, run_sse, run_stdio
 
 _NAMES: Final = ("server", "mcp", "app")
+_OVER_HTTP: Final = ("host", "port", "path", "allowed_host", "allowed_origin")
 
 
 class ServerFileError(Exception):
@@ -20,9 +23,14 @@ class ServerFileError(Exception):
 
 
 def main(options: Namespace) -> int:
-    """Load the file and serve until the input ends."""
+    """Load the file and serve until the input ends.
+
+    Raises:
+        UsageError: an option is given that says nothing over this transport.
+    """
     if options.transport == "stdio":
-        _run_stdio(options.file)
+        _refuse_http_options(options)
+        _run_stdio(options.file, options.max_frame_bytes)
     elif options.transport == "sse":
         # Nothing comes after either, so no thread of the file's own may keep the process alive.
         run_sse(
@@ -32,6 +40,7 @@ def main(options: Namespace) -> int:
             path=options.path,
             allowed_hosts=options.allowed_host,
             allowed_origins=options.allowed_origin,
+            max_frame_bytes=options.max_frame_bytes,
         )
     else:
         # It says which transports there are.
@@ -39,11 +48,17 @@ def main(options: Namespace) -> int:
     return 0
 
 
-def _run_stdio(place: str) -> None:
+def _refuse_http_options(options: Namespace) -> None:
+    for name in _OVER_HTTP:
+        if getattr(options, name) not in (None, []):
+            raise UsageError(f"--{name.replace('_', '-')} needs an HTTP transport; add --transport sse")
+
+
+def _run_stdio(place: str, max_frame_bytes: int | None) -> None:
     # Before the file is loaded: what it prints, or what it starts, may not get between the messages either.
     hold_standard_streams()
     try:
-        run_stdio(load_server(place))
+        run_stdio(load_server(place), max_frame_bytes=max_frame_bytes)
     finally:
         release_standard_streams()
 
@@ -100,7 +115,12 @@ def _named_server(module: ModuleType, file: Path, name: str) -> MCPServer:
     servers = _servers(module)
     if name in servers:
         return servers[name]
-    found = f"{name} is a {type(getattr(module, name)).__name__}" if hasattr(module, name) else f"there is no {name}"
+    value: object = getattr(module, name, None)
+    if inspect.isroutine(value):
+        raise ServerFileError(
+            f"{name} is a function in {str(file)!r}; call it there and name what it returns: server = {name}()"
+        )
+    found = f"{name} is a {type(value).__name__}" if hasattr(module, name) else f"there is no {name}"
     raise ServerFileError(f"{found} in {str(file)!r}; {_candidates(servers)}")
 
 

@@ -17,9 +17,9 @@ def parse_texts(words: Iterable[str]) -> dict[str, str]:
     """Return `name=value` words as a dict of strings.
 
     Raises:
-        UsageError: a word has another form.
+        UsageError: a word has another form, or a name comes twice.
     """
-    return {name: value for name, _, value in map(_split, words)}
+    return {name: value for name, _, value in _assignments(words)}
 
 
 def parse_values(words: Iterable[str], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,11 +33,11 @@ def parse_values(words: Iterable[str], schema: Mapping[str, Any]) -> dict[str, A
         schema: a tool's input schema.
 
     Raises:
-        UsageError: a word has another form, or a value is no JSON where it must be.
+        UsageError: a word has another form, a name comes twice, or a value is no JSON where it must be.
     """
     properties = cast("Mapping[str, Any]", schema.get("properties") or {})
     values: dict[str, Any] = {}
-    for name, sign, text in map(_split, words):
+    for name, sign, text in _assignments(words):
         kinds = _kinds(properties.get(name, {}), schema)
         if sign == ":=" or (kinds and "string" not in kinds):
             values[name] = _decode(name, text, kinds)
@@ -46,6 +46,16 @@ def parse_values(words: Iterable[str], schema: Mapping[str, Any]) -> dict[str, A
         else:
             values[name] = _guess(text)
     return values
+
+
+def _assignments(words: Iterable[str]) -> list[tuple[str, str, str]]:
+    seen: set[str] = set()
+    assignments = [_split(word) for word in words]
+    for name, _, _ in assignments:
+        if name in seen:
+            raise UsageError(f"the argument {name} is given twice")
+        seen.add(name)
+    return assignments
 
 
 def _split(word: str) -> tuple[str, str, str]:

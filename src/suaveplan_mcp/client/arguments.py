@@ -8,8 +8,9 @@ from msgspec.json import Decoder
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.codec import encode
+from suaveplan_mcp.jsonrpc.complaints import explain
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue
-from suaveplan_mcp.protocol.admission import explain
+from suaveplan_mcp.protocol.admission import PROGRESS_TOKEN
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.in_flight import OnProgress
 
@@ -90,11 +91,14 @@ def copy_meta(meta: Meta) -> JsonObject | None:
     """Return a copy of `_meta` that is plain JSON, so that nothing is shared with a peer in memory.
 
     Raises:
-        MCPError: `INVALID_PARAMS`, it is no JSON object.
+        MCPError: `INVALID_PARAMS`, it is no JSON object, or has a progress token, which only the client can hand out.
     """
     if meta is None:
         return None
     try:
-        return _object.decode(encode_json("meta", meta))
+        copy = _object.decode(encode_json("meta", meta))
     except DecodeError as error:
         raise refusal("meta", explain(error)[1]) from error
+    if PROGRESS_TOKEN in copy:
+        raise refusal(f"meta.{PROGRESS_TOKEN}", "the client makes the token itself; use `on_progress`")
+    return copy

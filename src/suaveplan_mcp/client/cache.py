@@ -74,7 +74,7 @@ class CachedLists:
             try:
                 await cached.refresh(connection)
             except MCPError as error:
-                # Where the connection has ended, whoever opens it is told that instead.
+                # Where the connection has ended, the caller that opens it is told that instead.
                 if not connection.closed:
                     connection.report(f"{cached.method} failed: {error.message}", error)
 

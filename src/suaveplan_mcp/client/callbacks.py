@@ -41,7 +41,7 @@ class Callbacks:
         # By method, what its provider makes the client offer: `sampling` and `sampling.tools`, for example.
         self._offered: dict[str, frozenset[str]] = {}
         self._declared: frozenset[str] | None = None
-        self.handlers.register("ping", _answer_ping)
+        self.handlers.register("ping", _answer_ping, exempt=True)
         self.handlers.register("completion/complete", complete_nothing)
 
     def set_sampling(self, function: ProviderFunction | None, *, tools: bool, context: bool) -> None:

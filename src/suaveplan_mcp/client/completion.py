@@ -9,12 +9,9 @@ from msgspec.structs import replace
 
 from suaveplan_mcp.client.arguments import Meta, copy_meta, encode_json, refusal
 from suaveplan_mcp.client.providers import Provider
-from suaveplan_mcp.protocol.admission import explain
+from suaveplan_mcp.jsonrpc.complaints import explain
 from suaveplan_mcp.runtime.in_flight import InboundCall
-from suaveplan_mcp.types.completion import CompleteRequestParams, CompleteResult, Completion
-
-MAX_VALUES: Final = 100
-"""How many suggestions an answer may hold. Spec: server/utilities/completion"""
+from suaveplan_mcp.types.completion import MAX_VALUES, CompleteRequestParams, CompleteResult, Completion
 
 _request: Final = Decoder(CompleteRequestParams)
 

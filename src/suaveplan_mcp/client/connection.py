@@ -52,11 +52,12 @@ class ServerConnection:
         clock: what the dispatcher's clock is.
     """
 
-    __slots__ = ("_dispatcher", "_limits", "_observer", "_permitted", "greeting")
+    __slots__ = ("_clock", "_dispatcher", "_limits", "_observer", "_permitted", "greeting")
 
     def __init__(self, dispatcher: JsonRpcDispatcher, greeting: Greeting, limits: Limits, clock: Clock) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
+        self._clock = clock
         self._observer = Observer("client", dispatcher.dispatcher_id, dispatcher.events, clock)
         # Capabilities never change while a connection lasts, so each method is looked up once.
         self._permitted: set[str] = set()

@@ -1,6 +1,6 @@
 """How a client is opened and closed, and the one way its requests take. Spec: basic/lifecycle"""
 
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from typing import Any, Self, Unpack
 
 from suaveplan_mcp.client.arguments import RequestOptions
@@ -10,6 +10,7 @@ from suaveplan_mcp.client.changes import Changes, listen_for_changes
 from suaveplan_mcp.client.connecting import Setup, choose_opener
 from suaveplan_mcp.client.connection import Limits, ServerConnection
 from suaveplan_mcp.client.pagination import require_max_pages
+from suaveplan_mcp.client.reopening import Reopen, ReopeningConnection
 from suaveplan_mcp.client.resources import Subscriptions
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.events import EventBus
@@ -19,7 +20,8 @@ from suaveplan_mcp.runtime.timers import LOOP_TIMERS, Clock, Timers, loop_clock
 from suaveplan_mcp.transport.base import Transport
 from suaveplan_mcp.types.capabilities import ServerCapabilities
 from suaveplan_mcp.types.implementation import Implementation
-from suaveplan_mcp.types.logging import LoggingMessageNotificationParams
+from suaveplan_mcp.types.logging import LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams
+from suaveplan_mcp.types.resources import SubscribeRequestParams
 from suaveplan_mcp.version import VERSION
 
 
@@ -86,6 +88,7 @@ class ClientLifecycle:
         self._changes: Changes | None = None
         self._lists = CachedLists(max_pages)
         self._subscriptions = Subscriptions()
+        self._log_level: LoggingLevel | None = None
         listen_for_changes(self._callbacks.handlers, lambda: self._changes)
         if on_log is not None:
             self.on_notification("notifications/message", on_log)
@@ -100,8 +103,14 @@ class ClientLifecycle:
         """Disconnect."""
         await self.disconnect()
 
-    async def connect(self, transport: Transport) -> None:
+    async def connect(self, transport: Transport, *, reopen: Reopen | None = None) -> None:
         """Open a connection over `transport`, which is closed where that fails.
+
+        Args:
+            transport: the way to the server.
+            reopen: gives another one when the server has ended by itself, so that the connection is opened anew. What
+                was in flight fails; later requests wait, for as long as their timeout. Resources are subscribed to
+                again, and the log level is set again. None ends the connection with the server.
 
         Raises:
             MCPError: `ALREADY_CONNECTED`, there is an open connection; `PROTOCOL_VERSION_MISMATCH`, `PROTOCOL_INVALID`
@@ -114,7 +123,7 @@ class ClientLifecycle:
         try:
             # A connection that the server ended may still be there.
             await self._let_go(None)
-            connection = self._connection = await self._opener.open(transport, self._setup)
+            connection = self._connection = await self._open(transport, reopen)
             self._changes = Changes(connection, self._lists, self._subscriptions, self.events)
             if self._prefetch:
                 await self._lists.fill(connection)
@@ -132,7 +141,7 @@ class ClientLifecycle:
             reason: for the event `connection:closed`.
         """
         if self._connection is None and self._opening is not None:
-            # Whoever is opening it fails now, and lets go of the rest.
+            # The caller that is opening it fails now, and lets go of the rest.
             await self._opening.close()
         else:
             await self._let_go(reason)
@@ -200,9 +209,34 @@ class ClientLifecycle:
             )
         return self._connection
 
+    async def _open(self, transport: Transport, reopen: Reopen | None) -> ServerConnection:
+        def open_(transport: Transport) -> Awaitable[ServerConnection]:
+            return self._opener.open(transport, self._setup)
+
+        opened = await open_(transport)
+        if reopen is None:
+            return opened
+        return ReopeningConnection(opened, transport, reopen, open_, self._restore, self._setup.timers)
+
+    async def _restore(self, connection: ServerConnection) -> None:
+        """Bring back what a server that was started again does not know of; what fails is reported."""
+        lost: list[tuple[str, Payload]] = [
+            ("resources/subscribe", SubscribeRequestParams(uri=uri)) for uri in self._subscriptions
+        ]
+        if self._log_level is not None:
+            lost.append(("logging/setLevel", SetLevelRequestParams(level=self._log_level)))
+        for method, params in lost:
+            try:
+                await connection.request(method, params)
+            except MCPError as error:
+                connection.report(f"{method} failed after the connection was opened again: {error.message}", error)
+        if self._prefetch:
+            await self._lists.fill(connection)
+
     async def _let_go(self, reason: str | None) -> None:
         connection, self._connection, self._changes = self._connection, None, None
         self._lists, self._subscriptions = CachedLists(self._max_pages), Subscriptions()
+        self._log_level = None
         self._callbacks.release()
         if connection is not None:
             await connection.close(reason)

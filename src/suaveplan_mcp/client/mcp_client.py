@@ -216,6 +216,7 @@ class MCPClient(ClientLifecycle):
     async def set_log_level(self, level: LoggingLevel, *, meta: Meta = None, **options: Unpack[RequestOptions]) -> None:
         """Ask for log messages at a level or above. Spec: server/utilities/logging"""
         await self.request("logging/setLevel", level_params(level, meta), **options)
+        self._log_level = level
 
     # Roots of the server's own
 
@@ -256,7 +257,7 @@ class MCPClient(ClientLifecycle):
         """Let `provider` say which places the server may work in. Spec: client/roots
 
         Args:
-            provider: returns any number of roots, each a `Root`, a dict of that shape, a `file:` URI or a path.
+            provider: returns any number of roots, each a `Root`, a dict of that shape, a `file://` URI or a path.
         """
         self._callbacks.set_roots(provider)
 

@@ -6,7 +6,7 @@ from msgspec import DecodeError
 from msgspec.json import Decoder
 
 from suaveplan_mcp.client.arguments import Meta, copy_meta, encode_object, refusal, require_text
-from suaveplan_mcp.protocol.admission import explain
+from suaveplan_mcp.jsonrpc.complaints import explain
 from suaveplan_mcp.types.prompts import GetPromptRequestParams
 
 _texts: Final = Decoder(dict[str, str])

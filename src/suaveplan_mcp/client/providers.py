@@ -5,10 +5,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
+from msgspec import Raw
+
 from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.jsonrpc.codec import encode
+from suaveplan_mcp.protocol.admission import admit_result
+from suaveplan_mcp.protocol.methods import METHODS
 from suaveplan_mcp.runtime.handlers import count_parameters
 from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.runtime.threads import WorkerThreads
+from suaveplan_mcp.types.base import Result
 
 ProviderFunction: TypeAlias = Callable[..., Any]
 """Takes nothing, the params, or the params and the `InboundCall`; returns the answer or an awaitable of it."""
@@ -34,13 +40,33 @@ class Provider:
         """Return what the function answers.
 
         Raises:
-            BaseException: whatever the function raises.
+            MCPError: `HANDLER_FAILED`, it is a result of the right class and has something wrong in it.
+            BaseException: what the function raises.
         """
         arguments = (params, call)[: self._arguments]
         if self._is_coroutine:
-            return await self._function(*arguments)
+            return _look_over(call.method, await self._function(*arguments))
         answer: Any = await self._threads.run(partial(self._function, *arguments))
-        return await answer if inspect.isawaitable(answer) else answer
+        return _look_over(call.method, await answer if inspect.isawaitable(answer) else answer)
+
+
+def _look_over(method: str, answer: object) -> object:
+    """Return an answer that holds what its class promises.
+
+    Structs check nothing when they are made, so a result that a provider made is written and read once; plain values
+    are checked when they are sent. What came from a peer, to be passed on, was read already.
+    """
+    row = METHODS[method]["server"]
+    if not isinstance(answer, Result) or type(answer) is not row.result or answer.raw is not None:
+        return answer
+    try:
+        result, deviations = admit_result(row, Raw(encode(answer)))
+    except (TypeError, MCPError) as error:
+        raise wrong_answer(method, str(error)) from error
+    # What would be forgiven in a peer's result is none to send.
+    if deviations:
+        raise wrong_answer(method, deviations[0])
+    return result
 
 
 def wrong_answer(method: str, reason: str) -> MCPError:

@@ -1,5 +1,7 @@
 """Reading the server's resources and following those that change. Spec: server/resources"""
 
+from collections.abc import Iterator
+
 from suaveplan_mcp.client.connection import ServerConnection
 from suaveplan_mcp.types.resources import ReadResourceRequestParams, ReadResourceResult
 
@@ -12,6 +14,10 @@ class Subscriptions:
     def __init__(self) -> None:
         self._uris: set[str] = set()
         self._contents: dict[str, ReadResourceResult] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the resources that are followed, as they are now."""
+        return iter(tuple(self._uris))
 
     def add(self, uri: str) -> None:
         """Follow a resource."""

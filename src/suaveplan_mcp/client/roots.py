@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, Protocol, cast, runtime_checkable
 
-from msgspec import ValidationError, convert
+from msgspec import ValidationError, convert, to_builtins
 
 from suaveplan_mcp.client.providers import Provider, wrong_answer
 from suaveplan_mcp.runtime.in_flight import InboundCall
@@ -39,7 +39,7 @@ class RootsService:
         """Return the roots.
 
         Raises:
-            MCPError: `HANDLER_FAILED`, the provider returned something else, or a root that is no `file:` URI.
+            MCPError: `HANDLER_FAILED`, the provider returned something else, or a root that is no `file://` URI.
         """
         answer: object = await self._provider.ask(params, call)
         if isinstance(answer, ListRootsResult):
@@ -59,9 +59,11 @@ def _root(item: object) -> Root:
     if isinstance(item, HasUri):
         item = item.as_uri()
     try:
-        root = Root(uri=item) if isinstance(item, str) else convert(item, Root)
-    except ValidationError as error:
+        # A struct checks nothing when it is made, so it is taken apart first.
+        plain = {"uri": item} if isinstance(item, str) else to_builtins(item)
+        root = convert(plain, Root)
+    except (TypeError, ValidationError) as error:
         raise wrong_answer(METHOD, str(error)) from error
-    if not root.uri.startswith("file:"):
-        raise wrong_answer(METHOD, f"{root.uri!r} is no file: URI")
+    if not root.uri.startswith("file://"):
+        raise wrong_answer(METHOD, f"{root.uri!r} is no file:// URI")
     return root

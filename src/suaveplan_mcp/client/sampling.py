@@ -4,9 +4,10 @@ from typing import Any, Final
 
 from suaveplan_mcp.client.providers import Provider
 from suaveplan_mcp.protocol.admission import invalid_params
+from suaveplan_mcp.protocol.sampling import require_balance
 from suaveplan_mcp.runtime.in_flight import InboundCall
-from suaveplan_mcp.types.content import TextContent, ToolResultContent, ToolUseContent
-from suaveplan_mcp.types.sampling import CreateMessageRequestParams, CreateMessageResult, SamplingMessage
+from suaveplan_mcp.types.content import TextContent
+from suaveplan_mcp.types.sampling import CreateMessageRequestParams, CreateMessageResult
 
 UNKNOWN_MODEL: Final = "unknown"
 """What the answer names as the model where a provider returned nothing but text."""
@@ -40,22 +41,3 @@ class SamplingService:
         if isinstance(answer, str):
             return CreateMessageResult(role="assistant", content=TextContent(text=answer), model=UNKNOWN_MODEL)
         return answer
-
-
-def require_balance(messages: list[SamplingMessage]) -> None:
-    """Make sure that every use of a tool is followed by its result, and nothing stands beside results.
-
-    Raises:
-        MCPError: `INVALID_PARAMS`, naming the message. Spec: client/sampling, Message Content Constraints
-    """
-    asked: set[str] = set()
-    for position, message in enumerate(messages):
-        blocks = message.content if isinstance(message.content, list) else [message.content]
-        answered = {block.tool_use_id for block in blocks if isinstance(block, ToolResultContent)}
-        if answered and not all(isinstance(block, ToolResultContent) for block in blocks):
-            raise invalid_params(f"messages[{position}].content", "tool results stand beside other content")
-        if answered != asked:
-            raise invalid_params(f"messages[{position}].content", "the tool results do not match the tool uses")
-        asked = {block.id for block in blocks if isinstance(block, ToolUseContent)}
-    if asked:
-        raise invalid_params("messages", "the results of the last tool uses are missing")

@@ -7,6 +7,8 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from suaveplan_mcp.client.arguments import Meta, copy_meta, encode_object, require_text
+from suaveplan_mcp.errors import MCP_CODES, MCPProtocolError
+from suaveplan_mcp.types.tasks import CreateTaskResult
 from suaveplan_mcp.types.tools import CallToolRequestParams, CallToolResult
 
 
@@ -21,7 +23,14 @@ def call_params(name: str, arguments: object, meta: Meta) -> CallToolRequestPara
     )
 
 
-def take_result(result: CallToolResult) -> CallToolResult:
-    """Return a result whose structured content is plain JSON; in memory it comes encoded, so that nothing is shared."""
+def take_result(result: CallToolResult | CreateTaskResult) -> CallToolResult:
+    """Return a result whose structured content is plain JSON; in memory it comes encoded, so that nothing is shared.
+
+    Raises:
+        MCPProtocolError: `PROTOCOL_INVALID`, the server made a task of a call that was not asked for as one.
+    """
+    if isinstance(result, CreateTaskResult):
+        text = f"tools/call: the server answered with the task {result.task.task_id!r}, which it was not asked for"
+        raise MCPProtocolError(MCP_CODES.PROTOCOL_INVALID, text, context={"task": result.task.task_id})
     structured = cast("object", result.structured_content)
     return replace(result, structured_content=decode(structured)) if isinstance(structured, Raw) else result

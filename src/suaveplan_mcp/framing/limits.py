@@ -4,7 +4,8 @@ from typing import Final
 
 from msgspec import Struct
 
-_SAMPLE: Final = 200
+SAMPLE: Final = 200
+"""How much of what cannot be used is kept or shown, in bytes or characters."""
 
 
 class FrameTooLarge(Struct, frozen=True):
@@ -47,10 +48,10 @@ class LimitedBuffer:
         if self.size <= self._limit:
             self._parts.append(part)
         else:
-            starts = [kept[:_SAMPLE] for kept in self._parts[:_SAMPLE]]
-            ends = [kept[-_SAMPLE:] for kept in self._parts[-_SAMPLE:]] if not self._end else [self._end]
-            self._parts = [b"".join((*starts, part[:_SAMPLE]))[:_SAMPLE]]
-            self._end = b"".join((*ends, part[-_SAMPLE:]))[-_SAMPLE:]
+            starts = [kept[:SAMPLE] for kept in self._parts[:SAMPLE]]
+            ends = [kept[-SAMPLE:] for kept in self._parts[-SAMPLE:]] if not self._end else [self._end]
+            self._parts = [b"".join((*starts, part[:SAMPLE]))[:SAMPLE]]
+            self._end = b"".join((*ends, part[-SAMPLE:]))[-SAMPLE:]
 
     def skip(self, size: int) -> None:
         """Count `size` bytes that are not worth keeping."""
@@ -62,4 +63,4 @@ class LimitedBuffer:
         size, self.size = self.size, 0
         end, self._end = self._end, b""
         self._parts = []
-        return content if size <= self._limit else FrameTooLarge(self._limit, size, content[:_SAMPLE], end)
+        return content if size <= self._limit else FrameTooLarge(self._limit, size, content[:SAMPLE], end)

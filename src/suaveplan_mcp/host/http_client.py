@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 import aiohttp
 
 from suaveplan_mcp.errors import MCP_CODES, MCPTransportError
-from suaveplan_mcp.framing.limits import FrameTooLarge
+from suaveplan_mcp.framing.limits import SAMPLE, FrameTooLarge
 from suaveplan_mcp.framing.sse import ServerSentEvent, SseDecoder
 from suaveplan_mcp.transport.http_sse import origin_of
 from suaveplan_mcp.transport.media_types import EVENT_STREAM, media_type_of
@@ -21,7 +21,6 @@ CONNECT_TIMEOUT: Final = 30.0
 # Less than the 5 s that many web servers wait: a connection they close under a request would make it fail.
 _KEEP_ALIVE: Final = 4.0
 _PIECE: Final = 64 * 1024
-_SAMPLE: Final = 200
 _MOST_REDIRECTS: Final = 5
 _REDIRECTS: Final = frozenset({307, 308})
 _REDIRECTS_OF_GET: Final = frozenset({301, 302, 303, 307, 308})
@@ -108,9 +107,7 @@ class HttpClient:
             response.close()
             target = urljoin(target, location)
             if origin_of(target) != origin_of(url):
-                problem = (
-                    f"the server redirects to another origin, {target[:_SAMPLE]!r}; connect there if that is right"
-                )
+                problem = f"the server redirects to another origin, {target[:SAMPLE]!r}; connect there if that is right"
                 raise MCPTransportError(MCP_CODES.TRANSPORT_ERROR, problem, context={"status": response.status})
         raise MCPTransportError(MCP_CODES.TRANSPORT_ERROR, f"the server redirects more than {_MOST_REDIRECTS} times")
 
@@ -171,7 +168,7 @@ class HttpEventSource:
         kind = media_type_of(response.headers.get("Content-Type", ""))
         if response.status != 200 or kind != EVENT_STREAM:
             what = f"{response.status}, {kind or 'of no type'}"
-            sample = (await anext(aiter(response), b""))[:_SAMPLE]
+            sample = (await anext(aiter(response), b""))[:SAMPLE]
             raise MCPTransportError(
                 MCP_CODES.TRANSPORT_ERROR,
                 f"there is no event stream; the server answered with {what}: {sample!r}",

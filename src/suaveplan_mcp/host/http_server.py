@@ -21,7 +21,7 @@ _NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves the process's signals to whoever started it."""
+    """Leaves the process's signals to the code that started it."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -94,7 +94,7 @@ async def serve_http(
         app,
         lifespan="off",
         ws="none",
-        # The logs belong to whoever runs the process, and a line for each request would tell the ids of sessions.
+        # The logs belong to the owner of the process, and a line for each request would tell the ids of sessions.
         log_config=None,
         log_level="warning",
         access_log=False,

@@ -1,4 +1,4 @@
-"""HTTP+SSE applications with what only the machine has: ids that nobody can guess."""
+"""HTTP+SSE applications with what only the machine has: ids that cannot be guessed."""
 
 import secrets
 from typing import Unpack

@@ -17,7 +17,7 @@ class ProcessGroup(Protocol):
     """A process with everything that it starts, as far as the platform can hold that together."""
 
     def terminate(self) -> bool:
-        """Ask them all to end; return False where nobody is left."""
+        """Ask them all to end; return False where no process is left."""
         ...
 
     def kill(self) -> None:
@@ -30,7 +30,7 @@ class Platform(Protocol):
 
     @property
     def INHERITED_ENVIRONMENT(self) -> tuple[str, ...]:  # noqa: N802  a constant of the module
-        """The variables a server gets where nobody says otherwise: what programs need to run, and no secrets."""
+        """The variables a server gets by default: what programs need to run, and no secrets."""
         ...
 
     @property

@@ -53,7 +53,7 @@ class PosixGroup:
         self._number = number
 
     def terminate(self) -> bool:
-        """Send SIGTERM to all of them; return False where nobody is left."""
+        """Send SIGTERM to all of them; return False where no process is left."""
         return self._send(signal.SIGTERM)
 
     def kill(self) -> None:

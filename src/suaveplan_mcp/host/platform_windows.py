@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from ctypes import wintypes
 from types import FrameType
 from typing import Final, TypeAlias
+from weakref import finalize
 
 from suaveplan_mcp.host.process_exit import wait_in_thread
 from suaveplan_mcp.host.streams import ByteReader, ByteWriter, OnBroken
@@ -99,11 +100,13 @@ def spawn(
 ) -> Process:
     """Start a program without a console window."""
     stdin, stdout, stderr = streams
+    # Names differ in nothing but their case there, and what stands later was given to replace what stands before.
+    variables = {name.upper(): value for name, value in environment.items()}
     # Windows itself finds only `.exe`; most launchers, such as `npx`, are `.cmd`.
-    program = shutil.which(command[0], path=environment.get("PATH")) or command[0]
+    program = shutil.which(command[0], path=variables.get("PATH")) or command[0]
     return subprocess.Popen(  # noqa: S603  to start what it is told is its job
         [program, *command[1:]],
-        env=environment,
+        env=variables,
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -113,12 +116,20 @@ def spawn(
 
 
 class Job:
-    """A job object: what a process starts belongs to it as well, and it ends with us however we end."""
+    """A job object: what a process starts belongs to it as well, and it ends with us however we end.
 
-    __slots__ = ("_handle",)
+    Where Windows refuses to put the process into it, as inside some sandboxes, the process alone is ended.
+    """
+
+    __slots__ = ("__weakref__", "_handle", "_process")
 
     def __init__(self, process: Process) -> None:
+        self._process = process
         self._handle: int | None = _kernel.CreateJobObjectW(None, None)
+        if self._handle is None:
+            return
+        # Not in `__del__`: at the end of the interpreter the function to call may be gone by then.
+        finalize(self, _kernel.CloseHandle, self._handle)
         limits = _ExtendedLimits()
         limits.basic_limits.limit_flags = _KILL_ON_JOB_CLOSE
         _kernel.SetInformationJobObject(self._handle, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits))
@@ -126,22 +137,27 @@ class Job:
         handle = int(getattr(process, "_handle"))  # noqa: B009  checkers do not know the attribute
         _kernel.AssignProcessToJobObject(self._handle, handle)
 
-    def __del__(self) -> None:
-        """Give the handle back."""
-        _kernel.CloseHandle(self._handle)
-
     def terminate(self) -> bool:
-        """End them all, since a program without a console cannot be asked; return False where nobody is left."""
+        """End them all, since a program without a console cannot be asked; return False where no process is left."""
+        left = self._process.poll() is None or self._count() > 0
+        self.kill()
+        return left
+
+    def kill(self) -> None:
+        """End them all."""
+        if self._handle is not None:
+            _kernel.TerminateJobObject(self._handle, 1)
+        self._process.kill()
+
+    def _count(self) -> int:
+        if self._handle is None:
+            # Windows would take no handle for the job that we ourselves are in.
+            return 0
         accounting = _Accounting()
         _kernel.QueryInformationJobObject(
             self._handle, _ACCOUNTING, ctypes.byref(accounting), ctypes.sizeof(accounting), None
         )
-        _kernel.TerminateJobObject(self._handle, 1)
-        return bool(accounting.active_processes)
-
-    def kill(self) -> None:
-        """End them all."""
-        _kernel.TerminateJobObject(self._handle, 1)
+        return accounting.active_processes
 
 
 def hold_group(process: Process) -> Job:

@@ -43,7 +43,7 @@ class PolledReader(ByteReader):
             self._pause()
 
     def end(self) -> None:
-        """Be at the end of the stream, whatever may still come."""
+        """Be at the end of the stream, even where more would come."""
         self._pause()
         super().end()
 

@@ -155,7 +155,7 @@ class ServerProcess:
 
     async def _end(self) -> None:
         """End the server; its input is closed already."""
-        # A server that is held up because nobody reads what it writes could not end by itself.
+        # A server that is held up because its output is not read could not end by itself.
         discarding = asyncio.get_running_loop().create_task(_discard(self._stdout))
         for ask_to_end in (self._group.terminate, self._group.kill):
             if not await self._within(self._grace, self._exited):

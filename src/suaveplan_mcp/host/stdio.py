@@ -23,7 +23,7 @@ _LOOK_AGAIN: Final = 0.01
 class StandardStreams:
     """Private duplicates of file descriptors 0 and 1.
 
-    From now until `restore`, 0 is the null device and 1 is standard error: whatever a handler prints, reads or starts
+    From now until `restore`, 0 is the null device and 1 is standard error: all that a handler prints, reads or starts
     can neither touch the messages nor wait for them.
     """
 
@@ -42,7 +42,7 @@ class StandardStreams:
         _flush(self._stdout)
 
     def open_transport(self, *, max_frame_bytes: int = MAX_FRAME_BYTES, timers: Timers = LOOP_TIMERS) -> "OwnTransport":
-        """Return the way to whoever started this process; open it once.
+        """Return the way to the program that started this process; open it once.
 
         Args:
             max_frame_bytes: the longest message that is read.
@@ -72,7 +72,7 @@ class OwnTransport(StdioTransport):
     second, so that they can answer.
 
     Attributes:
-        is_busy: tells whether a handler is at work; set it once there is somebody to ask.
+        is_busy: tells whether a handler is at work; set it once there is a server to ask.
     """
 
     __slots__ = ("_input", "_looks_left", "_timers", "is_busy")
@@ -106,7 +106,7 @@ _held: list[StandardStreams] = []
 
 
 def hold_standard_streams() -> None:
-    """Take the streams for whoever calls `take_standard_streams` next, so that importing a server prints no message."""
+    """Take the streams for the next call of `take_standard_streams`, so that importing a server prints no message."""
     _held.append(StandardStreams())
 
 
@@ -116,7 +116,7 @@ def take_standard_streams() -> StandardStreams:
 
 
 def release_standard_streams() -> None:
-    """Put back streams that were held and that nobody has taken."""
+    """Put back streams that were held and not taken."""
     while _held:
         _held.pop().restore()
 

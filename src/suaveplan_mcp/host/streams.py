@@ -16,7 +16,7 @@ OnBroken = Callable[[OSError], object]
 
 
 class ByteReader:
-    """Chunks of bytes on their way to whoever iterates over them; the base of the readers.
+    """Chunks of bytes on their way to the task that iterates over them; the base of the readers.
 
     A read that fails is the end of the stream: for a pipe or a terminal it means that the other side is gone.
     """
@@ -44,7 +44,7 @@ class ByteReader:
         return self._chunks.popleft()
 
     def end(self) -> None:
-        """Be at the end of the stream, whatever may still come."""
+        """Be at the end of the stream, even where more would come."""
         self._ended = True
         self._wake()
 
@@ -87,11 +87,16 @@ class ByteWriter:
         self._unwritten = 0
         self._drained: asyncio.Future[None] | None = None
 
+    @property
+    def unwritten(self) -> int:
+        """How many bytes the other side has not taken yet."""
+        return self._unwritten
+
     def write_soon(self, data: bytes) -> None:
         """Take `data` to be written in order; never block.
 
         Raises:
-            OSError: the other side takes no more, and nobody was named to be told.
+            OSError: the other side takes no more, and there is no one to be told.
         """
         if self._closed or self._broken is not None:
             self._raise_if_untold()

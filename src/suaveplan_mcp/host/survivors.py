@@ -12,7 +12,7 @@ _GRACE: Final = 1.0
 
 
 class Survivors:
-    """Ends what nobody has closed by the time the interpreter exits."""
+    """Ends what has not been closed by the time the interpreter exits."""
 
     __slots__ = ("_groups", "_registered")
 

@@ -1,6 +1,6 @@
 """Streams that no event loop can watch, such as a regular file or a pipe on Windows: each has a thread of its own.
 
-The threads are daemons: one that is stuck in a read which nobody will ever answer must not keep the process alive.
+The threads are daemons: one that is stuck in a read that will never end must not keep the process alive.
 """
 
 import os
@@ -87,6 +87,6 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _call_soon(call_soon: Callable[..., object], callback: Callable[..., object], argument: object) -> None:
-    # The loop may have been closed meanwhile; then nobody is left to be told.
+    # The loop may have been closed meanwhile; then no task is left to be told.
     with suppress(RuntimeError):
         call_soon(callback, argument)

@@ -1,6 +1,8 @@
 """Bytes to message and back: the only code that knows the JSON of the envelope."""
 
 import re
+from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Final, Literal, cast
 
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
@@ -69,10 +71,34 @@ def encode(value: object) -> bytes:
         TypeError: a value inside it has no JSON form; the message names its type.
     """
     try:
-        return _encoder.encode(value)
+        return require_finite(value, _encoder.encode(value))
     except (ValueError, OverflowError, RecursionError) as error:
         # Text with half a surrogate pair, an integer of thousands of digits, a list that contains itself.
         raise TypeError(f"the value has no JSON form: {error}") from error
+
+
+def require_finite(value: object, encoded: bytes) -> bytes:
+    """Return `encoded`, the JSON of `value`, unless a number in it was lost on the way.
+
+    msgspec writes NaN and infinity as `null`; so where there is no `null` nothing needs to be looked for.
+
+    Raises:
+        TypeError: `value` holds NaN or infinity.
+    """
+    if b"null" in encoded and _holds_non_finite(value):
+        raise TypeError("NaN and infinity have no JSON form")
+    return encoded
+
+
+def _holds_non_finite(value: object) -> bool:
+    if isinstance(value, float):
+        return not isfinite(value)
+    if isinstance(value, Mapping):
+        return any(map(_holds_non_finite, cast("Mapping[object, object]", value).values()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_holds_non_finite, cast("Iterable[object]", value)))
+    names: Iterable[str] = getattr(value, "__struct_fields__", None) or getattr(value, "__dataclass_fields__", ())
+    return any(_holds_non_finite(getattr(value, name, None)) for name in names)
 
 
 def encode_message(message: Message) -> bytes:
@@ -90,7 +116,7 @@ def encode_message(message: Message) -> bytes:
 
 
 def decode_message(frame: bytes) -> Message:
-    """Read one frame; whatever it holds, the answer is a message.
+    """Read one frame; the answer is a message in any case.
 
     Args:
         frame: UTF-8 JSON; a byte order mark before it is ignored.
@@ -112,11 +138,11 @@ def decode_message(frame: bytes) -> Message:
         return _batch_or_invalid(frame, str(error))
     except (DecodeError, RecursionError) as error:
         mended = _HALF_PAIRS.sub(_mend, frame) if b"\\u" in frame else frame
-        return _broken(PARSE_ERROR, str(error), frame) if mended == frame else decode_message(mended)
+        return _unreadable(error, frame) if mended == frame else decode_message(mended)
 
 
 def identify(start: bytes, end: bytes) -> tuple[RequestId | None, bool]:
-    """Find out which message a frame was of which only the two ends are there, so that nobody waits for it in vain.
+    """Find out which message a frame was of which only the two ends are there, so that no caller waits for it in vain.
 
     Args:
         start: the first bytes of the frame.
@@ -171,7 +197,7 @@ def _batch_or_invalid(frame: bytes, reason: str) -> Message:
             return _not_a_message(decode(frame), frame, reason)
         members = _raw_list.decode(frame)
     except (DecodeError, RecursionError) as error:
-        return _broken(PARSE_ERROR, str(error), frame)
+        return _unreadable(error, frame)
     if not members:
         return _broken(INVALID_REQUEST, "an empty batch", frame)
     if len(members) > MOST_IN_A_BATCH:
@@ -198,6 +224,13 @@ def _not_a_message(value: JsonValue, frame: bytes, reason: str) -> InvalidMessag
     id_ = value.get("id")
     legal = id_ if type(id_) is int or type(id_) is str else None
     return _broken(INVALID_REQUEST, reason, frame, legal, answers="method" not in value)
+
+
+def _unreadable(error: DecodeError | RecursionError, frame: bytes) -> InvalidMessage:
+    """Say what is wrong with a frame that is no JSON, and whose it was where its ends tell."""
+    reason = "the message is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    id_, answers = identify(frame[:_SAMPLE], frame[-_SAMPLE:])
+    return _broken(PARSE_ERROR, reason, frame, id_, answers=answers)
 
 
 def _broken(

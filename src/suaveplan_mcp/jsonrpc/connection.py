@@ -13,7 +13,9 @@ leaves its table exactly once, so an answer is given at most once and taken at m
 from collections.abc import Callable, Collection, Container
 from itertools import count
 from math import inf
-from typing import Generic
+from typing import Final, Generic
+
+from msgspec import UNSET
 
 from suaveplan_mcp.errors import INVALID_REQUEST, MCP_CODES, MCPError, MCPProtocolError
 from suaveplan_mcp.jsonrpc.messages import (
@@ -44,6 +46,8 @@ from suaveplan_mcp.jsonrpc.records import (
     Theirs,
 )
 from suaveplan_mcp.jsonrpc.rules import CancelNotice, ProgressNotice, Rules
+
+_INVALID: Final = MCP_CODES.PROTOCOL_INVALID
 
 
 class JsonRpcConnection(Generic[Ours, Theirs]):
@@ -84,7 +88,7 @@ class JsonRpcConnection(Generic[Ours, Theirs]):
         Args:
             entry: what the answer will come back with.
             params: what to send.
-            id_: an id from `next_id`, for whoever has to know it beforehand.
+            id_: an id from `next_id`, for a caller that has to know it beforehand.
             progress: whether to ask for progress, with the id as the token.
 
         Returns:
@@ -138,7 +142,7 @@ class JsonRpcConnection(Generic[Ours, Theirs]):
         """
         if not call.open:
             return None
-        reply = Response(call.id, self.rules.seal_result(call.method, result))
+        reply = Response(call.id, self.rules.seal_result(call, result))
         self._close(call)
         return reply if call.batch is None else call.batch.settle(reply)
 
@@ -197,14 +201,14 @@ class JsonRpcConnection(Generic[Ours, Theirs]):
     def _receive_request(self, request: Request) -> Theirs | MessageRefused:
         id_, method = request.id, request.method
         if id_ in self._theirs:
-            error = ErrorObject(INVALID_REQUEST, f"request id {id_!r} is still in flight")
+            error = ErrorObject(INVALID_REQUEST, f"request id {id_!r} is still in flight", {"code": _INVALID})
             return MessageRefused(ErrorResponse(id_, error), error.message, method)
         try:
-            params, token = self.rules.admit_request(request)
+            params, token, caller = self.rules.admit_request(request)
         except MCPError as refusal:
             reply = ErrorResponse(id_, self.rules.describe(refusal, method))
             return MessageRefused(reply, f"{method}: {refusal.message}", method)
-        call = self._call_type(id_, method, params, token)
+        call = self._call_type(id_, method, params, token, caller)
         self._theirs[id_] = call
         return call
 
@@ -212,7 +216,7 @@ class JsonRpcConnection(Generic[Ours, Theirs]):
         try:
             meaning = self.rules.admit_notification(notification)
         except MCPError as error:
-            return MessageDropped(f"{notification.method}: {error.message}")
+            return MessageDropped(f"{notification.method}: {error.message}", notification.method)
         if type(meaning) is ProgressNotice:
             return ProgressReceived(self._tokens.get(meaning.token), meaning.params)
         if type(meaning) is CancelNotice:
@@ -220,10 +224,11 @@ class JsonRpcConnection(Generic[Ours, Theirs]):
         return NotificationReceived(notification.method, meaning)
 
     def _cancel_theirs(self, notice: CancelNotice) -> CallCancelled[Theirs]:
-        call = None if notice.request_id is None else self._theirs.pop(notice.request_id, None)
-        if call is None:
+        call = None if notice.request_id is None else self._theirs.get(notice.request_id)
+        # What this side would not be allowed to give up, the peer is not either.
+        if call is None or self.rules.cancellation(call.method, call.id, None) is None:
             return CallCancelled(None, notice.params, None)
-        call.open = False
+        self._close(call)
         return CallCancelled(call, notice.params, None if call.batch is None else call.batch.settle(None))
 
     def _receive_response(self, response: Response) -> Record[Ours, Theirs]:
@@ -237,13 +242,13 @@ class JsonRpcConnection(Generic[Ours, Theirs]):
         return RequestSucceeded(entry, result, deviations)
 
     def _receive_error(self, response: ErrorResponse) -> Record[Ours, Theirs]:
-        id_ = response.id
+        id_ = None if response.id is UNSET else response.id
         if id_ is None and len(self._ours) == 1:
             # The peer could not read the id of what it refused; with one request in flight there is no doubt which.
             (id_,) = self._ours
         entry = None if id_ is None else self._take_ours(id_)
         if entry is None:
-            return MessageDropped(f"an error for {response.id!r}, which is not in flight: {response.error.message}")
+            return MessageDropped(f"an error for {id_!r}, which is not in flight: {response.error.message}")
         return RequestFailed(entry, self.rules.interpret(response.error, entry.method))
 
     def _receive_invalid(self, message: InvalidMessage) -> Record[Ours, Theirs]:
@@ -257,8 +262,9 @@ class JsonRpcConnection(Generic[Ours, Theirs]):
         taken = id_ in self._theirs
         if not self.rules.answers_nonsense or (taken and message.answers):
             return MessageDropped(reason)
-        error = MCPProtocolError(MCP_CODES.PROTOCOL_INVALID, message.reason, jsonrpc_code=message.number)
-        return MessageRefused(ErrorResponse(None if taken else id_, self.rules.describe(error, None)), reason, None)
+        error = MCPProtocolError(_INVALID, message.reason, jsonrpc_code=message.number, data={"code": _INVALID})
+        answered = self.rules.unknown_id if taken or id_ is None else id_
+        return MessageRefused(ErrorResponse(answered, self.rules.describe(error, None)), reason, None)
 
     def _receive_batch(self, batch: Batch) -> Record[Ours, Theirs]:
         if not self.rules.admits_batches:

@@ -55,9 +55,12 @@ class ErrorObject(Struct, frozen=True):
 
 @final
 class ErrorResponse(Struct, frozen=True, tag_field="jsonrpc", tag="2.0"):
-    """The unsuccessful answer to a request; the id is None where it could not be read."""
+    """The unsuccessful answer to a request.
 
-    id: RequestId | None
+    Where the id could not be read it is None, or `UNSET` to be sent without one; one that came is None in either case.
+    """
+
+    id: RequestId | None | UnsetType
     error: ErrorObject
 
 
@@ -68,9 +71,9 @@ class InvalidMessage(Struct, frozen=True):
     Args:
         number: the JSON-RPC error number that describes it, -32700 or -32600.
         reason: what is wrong with it, naming the member.
-        id: its id where one could be read, so that whoever waits for it need not hang.
+        id: its id where one could be read, so that the caller that waits for it need not hang.
         sample: its first bytes, for a log.
-        answers: it looks like an answer rather than a request, so whoever waits for `id` can be told.
+        answers: it looks like an answer rather than a request, so the caller that waits for `id` can be told.
     """
 
     number: int
@@ -88,4 +91,4 @@ class Batch(Struct, frozen=True):
 
 
 Message: TypeAlias = Request | Notification | Response | ErrorResponse | InvalidMessage | Batch
-"""Whatever a transport hands to its handler."""
+"""What a transport hands to its handler."""

@@ -18,19 +18,25 @@ class OutboundRequest:
         self.progress_token: RequestId | None = None
 
 
-class CallReceived:
+Caller = TypeVar("Caller", covariant=True)
+
+
+class CallReceived(Generic[Caller]):
     """A legal request of theirs with typed params, in flight until it is completed, failed or cancelled.
 
-    A runtime subclasses it to hang its task on.
+    A runtime subclasses it to hang its task on. Who the caller is, the rules say; this room only passes it on.
     """
 
-    __slots__ = ("batch", "id", "last_progress", "method", "open", "params", "progress_token")
+    __slots__ = ("batch", "caller", "id", "last_progress", "method", "open", "params", "progress_token")
 
-    def __init__(self, id_: RequestId, method: str, params: Payload, progress_token: RequestId | None) -> None:
+    def __init__(
+        self, id_: RequestId, method: str, params: Payload, progress_token: RequestId | None, caller: Caller
+    ) -> None:
         self.id = id_
         self.method = method
         self.params = params
         self.progress_token = progress_token
+        self.caller = caller
         self.open = True
         self.last_progress: float | None = None
         self.batch: BatchReply | None = None
@@ -59,7 +65,7 @@ class BatchReply:
 
 
 Ours = TypeVar("Ours", bound=OutboundRequest)
-Theirs = TypeVar("Theirs", bound=CallReceived)
+Theirs = TypeVar("Theirs", bound=CallReceived[object])
 
 
 @final
@@ -121,6 +127,8 @@ class MessageDropped(NamedTuple):
     """A message broke the rules or came too late, and nothing may be said about it to the peer."""
 
     reason: str
+    method: str | None = None
+    """The method of a dropped notification; None for what is no notification."""
 
 
 @final

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, final
 
+from msgspec import UnsetType
+
 from suaveplan_mcp.errors import MCPError
 from suaveplan_mcp.jsonrpc.messages import ErrorObject, Notification, Payload, Request, RequestId
+from suaveplan_mcp.jsonrpc.records import CallReceived
 
 
 @final
@@ -32,8 +35,11 @@ class Rules(Protocol):
     admits_batches: bool
     """Whether several messages may come in one frame."""
 
-    def admit_request(self, request: Request) -> tuple[Payload, RequestId | None]:
-        """Return the typed params and the progress token, or raise the `MCPError` to answer with."""
+    unknown_id: UnsetType | None
+    """What an error has for an id where the id could not be read: `null`, or nothing at all."""
+
+    def admit_request(self, request: Request) -> tuple[Payload, RequestId | None, object]:
+        """Return the typed params, the progress token and who the caller is, or raise the `MCPError` to answer with."""
         ...
 
     def admit_notification(self, notification: Notification) -> Payload | CancelNotice | ProgressNotice:
@@ -48,8 +54,8 @@ class Rules(Protocol):
         """Return params fit for the wire, or raise `MCPError` where they are not legal to send."""
         ...
 
-    def seal_result(self, method: str, result: Payload) -> Payload:
-        """Return a handler's result fit for the wire, or raise `MCPError` where it has the wrong shape."""
+    def seal_result(self, call: CallReceived[object], result: Payload) -> Payload:
+        """Return a handler's answer to a call, fit for the wire, or raise `MCPError` where it has the wrong shape."""
         ...
 
     def describe(self, error: BaseException, method: str | None) -> ErrorObject:

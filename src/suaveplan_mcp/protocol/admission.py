@@ -5,7 +5,6 @@ passes as it is; everything else goes through the method's own decoder, so nothi
 mutable is shared between the two sides of an in-memory pair.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError
 from suaveplan_mcp.jsonrpc.codec import encode
+from suaveplan_mcp.jsonrpc.complaints import ROOT, explain
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, Payload, RequestId
 from suaveplan_mcp.protocol.methods import Method
 from suaveplan_mcp.protocol.tolerance import decode_leniently
@@ -29,19 +29,6 @@ NOT_JSON: Final = (TypeError, ValueError, OverflowError, RecursionError)
 _EMPTY: Final = Raw(b"{}")
 _NULL: Final = Raw(b"null")
 _META: Final = "_meta"
-_AT: Final = re.compile(r"^(?P<reason>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
-
-
-def explain(error: Exception) -> tuple[str, str]:
-    """Split a decoder's complaint into where and what.
-
-    Returns:
-        The path from the root, such as `arguments.items[0]`, or `(root)`; and the reason.
-    """
-    match = _AT.match(str(error))
-    path = match["path"] if match else None
-    reason = match["reason"] if match else str(error)
-    return (path or "").lstrip(".") or "(root)", reason
 
 
 def invalid_params(path: str, reason: str) -> MCPError:
@@ -61,7 +48,7 @@ def raw_json(value: Payload) -> Raw:
     try:
         return Raw(encode(value))
     except NOT_JSON as error:
-        raise invalid_params("(root)", f"not JSON: {error}") from error
+        raise invalid_params(ROOT, f"not JSON: {error}") from error
 
 
 def admit_params(method: Method, params: Payload) -> WireStruct:
@@ -111,7 +98,7 @@ def with_progress_token(params: Payload, token: RequestId) -> Payload:
     try:
         plain: JsonValue = {} if params is UNSET or params is None else decode(raw_json(params))
     except (DecodeError, RecursionError) as error:
-        raise invalid_params("(root)", f"not JSON: {error}") from error
+        raise invalid_params(ROOT, f"not JSON: {error}") from error
     if not isinstance(plain, dict):
         return params
     meta = plain.get(_META) or {}
@@ -156,14 +143,15 @@ def admit_result(method: Method, result: Payload) -> tuple[Payload, Sequence[str
 def seal_result(method: Method, result: Payload) -> Payload:
     """Return a handler's result fit to be sent. Plain JSON is checked and then sent with all that is in it.
 
+    A struct that came from a peer goes on in its raw form, so that what this side does not know is not lost.
+
     Raises:
         MCPError: `HANDLER_FAILED`, the handler returned something else than its method asks for.
     """
-    kind = method.result
-    if type(result) is kind or isinstance(result, Raw):
-        return result
     if isinstance(result, Result) and result.raw is not None:
         return result.raw
+    if type(result) is method.result or isinstance(result, Raw):
+        return result
     try:
         raw = Raw(encode({} if result is None else result))
         method.result_decoder.decode(raw)

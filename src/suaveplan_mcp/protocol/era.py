@@ -4,36 +4,40 @@ An era is what `JsonRpcConnection` asks about legality: it decides which methods
 types, and maps errors to and from the wire. This module knows no revision.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from typing import ClassVar, Final, cast
 
-from msgspec import UNSET, DecodeError, Raw
+from msgspec import UNSET, DecodeError, Raw, UnsetType
 from msgspec.json import Decoder, decode
 
 from suaveplan_mcp.errors import (
     HANDSHAKE_NUMBERS,
     INTERNAL_ERROR,
     MCP_CODES,
+    ErrorNumbers,
     MCPError,
     MCPProtocolError,
     MCPTransportError,
     code_for,
     number_for,
 )
+from suaveplan_mcp.events import Side
 from suaveplan_mcp.jsonrpc.codec import encode
+from suaveplan_mcp.jsonrpc.complaints import explain
 from suaveplan_mcp.jsonrpc.messages import ErrorObject, JsonValue, Notification, Payload, Request, RequestId
+from suaveplan_mcp.jsonrpc.records import CallReceived
 from suaveplan_mcp.jsonrpc.rules import CancelNotice, ProgressNotice, Rules
 from suaveplan_mcp.protocol.admission import (
     NOT_JSON,
     admit_params,
-    explain,
     invalid_params,
     meta_of,
     progress_token,
     raw_json,
     with_progress_token,
 )
-from suaveplan_mcp.protocol.methods import METHODS, Side
+from suaveplan_mcp.protocol.caller import Caller
+from suaveplan_mcp.protocol.methods import METHODS
 from suaveplan_mcp.types.base import WireStruct
 from suaveplan_mcp.types.cancellation import CancelledNotificationParams
 from suaveplan_mcp.types.progress import ProgressNotificationParams
@@ -52,7 +56,7 @@ def peer_of(side: Side) -> Side:
 
 
 def method_not_found(method: str, why: str = "") -> MCPError:
-    """Return the error for a method nobody serves. Spec: basic, Error Codes"""
+    """Return the error for a method without a handler. Spec: basic, Error Codes"""
     data: dict[str, JsonValue] = {"code": MCP_CODES.METHOD_NOT_FOUND, "method": method}
     return MCPError(MCP_CODES.METHOD_NOT_FOUND, f"Method not found: {method}{why}", data=data)
 
@@ -66,16 +70,19 @@ class Era(Rules):
 
     Attributes:
         revision: the revision that is spoken, None where there is none or it is not agreed on yet.
+        caller: the peer, as far as the connection as a whole knows it.
     """
 
-    numbers: ClassVar[Mapping[str, int]] = HANDSHAKE_NUMBERS
+    numbers: ClassVar[ErrorNumbers] = HANDSHAKE_NUMBERS
 
     def __init__(self, side: Side, served: Container[str]) -> None:
         self.side: Side = side
         self.served = served
         self.answers_nonsense = side == "server"
         self.admits_batches = False
+        self.unknown_id: UnsetType | None = None
         self.revision: str | None = None
+        self.caller = Caller()
 
     def describe(self, error: BaseException, method: str | None) -> ErrorObject:
         """Return what the peer may know of an exception: all of an `MCPError`, nothing of any other.
@@ -96,8 +103,12 @@ class Era(Rules):
     def interpret(self, error: ErrorObject, method: str) -> MCPError:
         """Return what an error of the peer's means to the caller: its own code first, else its number."""
         named = error.data.get("code") if isinstance(error.data, dict) else None
-        code = named if isinstance(named, str) and named in MCP_CODES else code_for(error.code, method)
-        return MCPError(code, error.message, jsonrpc_code=error.code, data=error.data, context={"method": method})
+        if not isinstance(named, str) or named not in MCP_CODES:
+            named = code_for(error.code, method, error.data, self.numbers)
+        context = {"method": method}
+        received = MCPError(named, error.message, jsonrpc_code=error.code, data=error.data, context=context)
+        received.received = True
+        return received
 
     def cancellation(self, method: str, id_: RequestId, reason: str | None) -> Notification | None:
         """Return the notice that gives up a request of ours. Spec: basic/utilities/cancellation"""
@@ -131,15 +142,15 @@ class OpenEra(Era):
         Raises:
             TypeError: msgspec cannot decode into that type.
         """
-        # Whatever it decodes to goes to the one handler that asked for it.
+        # What it decodes to goes to the one handler that asked for it.
         self._params[method] = cast("Decoder[JsonValue]", Decoder(params_type))
 
     def accept_anything(self, method: str) -> None:
         """Stop checking the params of `method`."""
         self._params.pop(method, None)
 
-    def admit_request(self, request: Request) -> tuple[Payload, RequestId | None]:
-        """Return the params, as the expected type or else as plain JSON.
+    def admit_request(self, request: Request) -> tuple[Payload, RequestId | None, Caller]:
+        """Return the params, as the expected type or else as plain JSON; the progress token; and an unknown caller.
 
         Raises:
             MCPError: `METHOD_NOT_FOUND` or `INVALID_PARAMS`.
@@ -147,7 +158,7 @@ class OpenEra(Era):
         if request.method not in self.served:
             raise method_not_found(request.method)
         params = self._decode(request.method, request.params)
-        return params, progress_token(meta_of(params))
+        return params, progress_token(meta_of(params)), self.caller
 
     def admit_notification(self, notification: Notification) -> Payload | CancelNotice | ProgressNotice:
         """Return the params, or what a cancellation or progress notice asks for.
@@ -182,8 +193,8 @@ class OpenEra(Era):
             params = with_progress_token(params, progress_token)
         return UNSET if params is UNSET or params is None else _raw(params)
 
-    def seal_result(self, method: str, result: Payload) -> Payload:
-        """Return a result as raw JSON.
+    def seal_result(self, call: CallReceived[object], result: Payload) -> Payload:
+        """Return what a handler answers a call with as raw JSON.
 
         Raises:
             MCPError: `HANDLER_FAILED`, it is no JSON.
@@ -191,8 +202,8 @@ class OpenEra(Era):
         try:
             return result if isinstance(result, Raw) else Raw(encode(result))
         except NOT_JSON as error:
-            text = f"the handler of {method} returned what is no JSON: {error}"
-            raise MCPError(MCP_CODES.HANDLER_FAILED, text, cause=error, context={"method": method}) from error
+            text = f"the handler of {call.method} returned what is no JSON: {error}"
+            raise MCPError(MCP_CODES.HANDLER_FAILED, text, cause=error, context={"method": call.method}) from error
 
     def _decode(self, method: str, params: Payload) -> Payload:
         try:

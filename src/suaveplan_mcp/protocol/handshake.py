@@ -9,14 +9,19 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from functools import cache
 from typing import Final, cast
 
+from msgspec import UNSET
+
 from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.events import Side
 from suaveplan_mcp.jsonrpc.messages import Notification, Payload, Request, RequestId
+from suaveplan_mcp.jsonrpc.records import CallReceived
 from suaveplan_mcp.jsonrpc.rules import CancelNotice, ProgressNotice
 from suaveplan_mcp.protocol.admission import admit_params, admit_result, progress_token, seal_params, seal_result
+from suaveplan_mcp.protocol.caller import Caller
 from suaveplan_mcp.protocol.era import Era, method_not_found, peer_of
-from suaveplan_mcp.protocol.methods import METHODS, Method, Side, find, lives_in
+from suaveplan_mcp.protocol.methods import METHODS, Method, find, lives_in
 from suaveplan_mcp.protocol.negotiation import choose_revision, require_accepted
-from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, V2025_03_26
+from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, V2025_03_26, V2025_11_25, is_at_least
 from suaveplan_mcp.types.base import RequestParams
 from suaveplan_mcp.types.capabilities import ClientCapabilities, ServerCapabilities
 from suaveplan_mcp.types.implementation import Implementation
@@ -53,8 +58,8 @@ class HandshakeEra(Era):
         self.peer_capabilities: ClientCapabilities | ServerCapabilities | None = None
         self._agree(None)
 
-    def admit_request(self, request: Request) -> tuple[Payload, RequestId | None]:
-        """Return the typed params and the progress token of a request that is legal now.
+    def admit_request(self, request: Request) -> tuple[Payload, RequestId | None, Caller]:
+        """Return the typed params, the progress token and the caller of a request that is legal now.
 
         Raises:
             MCPError: `METHOD_NOT_FOUND`, `NOT_INITIALIZED`, `ALREADY_CONNECTED` or `INVALID_PARAMS`.
@@ -67,7 +72,7 @@ class HandshakeEra(Era):
         # Last, so that a request that is refused agrees on nothing.
         if request.method == INITIALIZE:
             self._admit_initialize(cast("InitializeRequestParams", params))
-        return params, token
+        return params, token, self.caller
 
     def admit_notification(self, notification: Notification) -> Payload | CancelNotice | ProgressNotice:
         """Return the typed params, or what a cancellation or progress notice asks for.
@@ -102,9 +107,9 @@ class HandshakeEra(Era):
             raise self._refusal(method, self.side)
         return seal_params(row, params, progress_token)
 
-    def seal_result(self, method: str, result: Payload) -> Payload:
-        """Return a handler's result fit to be sent."""
-        return seal_result(self._theirs[method], result)
+    def seal_result(self, call: CallReceived[object], result: Payload) -> Payload:
+        """Return what a handler answers a call with, fit to be sent."""
+        return seal_result(self._theirs[call.method], result)
 
     def cancellation(self, method: str, id_: RequestId, reason: str | None) -> Notification | None:
         """Return the notice that gives up a request; `initialize` must not be given up so."""
@@ -114,18 +119,22 @@ class HandshakeEra(Era):
         if self.revision is not None:
             raise MCPError(MCP_CODES.ALREADY_CONNECTED, "initialize came twice on one connection")
         self.peer_info, self.peer_capabilities = params.client_info, params.capabilities
+        self.caller.info, self.caller.capabilities = params.client_info, params.capabilities
         self._agree(choose_revision(params.protocol_version, self.accepted))
 
     def _take_answer(self, result: InitializeResult) -> None:
         require_accepted(result.protocol_version, self.accepted)
         self.peer_info, self.peer_capabilities = result.server_info, result.capabilities
+        self.caller.info = result.server_info
         self._agree(result.protocol_version)
 
     def _agree(self, revision: str | None) -> None:
-        self.revision = revision
+        self.revision = self.caller.revision = revision
         self._ours = _methods_of(self.side, revision)
         self._theirs = _methods_of(peer_of(self.side), revision)
         self.admits_batches = revision == V2025_03_26
+        named = revision is None or not is_at_least(revision, V2025_11_25)
+        self.unknown_id = None if named else UNSET
 
     def _refusal(self, method: str, sender: Side) -> MCPError:
         """Return why a side may not send a method now."""

@@ -8,11 +8,12 @@ rows of their own with `index_methods`. Spec: basic, and the page of each method
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from suaveplan_mcp.events import Side
 from suaveplan_mcp.protocol.revisions import (
     LATEST_HANDSHAKE,
     V2024_11_05,
@@ -60,9 +61,6 @@ from suaveplan_mcp.types.tasks import (
     TaskStatusNotificationParams,
 )
 from suaveplan_mcp.types.tools import CallToolRequestParams, CallToolResult, ListToolsResult
-
-Side: TypeAlias = Literal["client", "server"]
-"""Who sends a message."""
 
 CLIENT_COMPLETIONS: Final = "suaveplan/completions"
 """The key under `experimental` by which our client says that it completes arguments."""

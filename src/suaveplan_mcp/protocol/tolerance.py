@@ -1,7 +1,7 @@
 """What is forgiven in a peer's result, so that one bad item or one new content type does not cost the whole answer.
 
 The strict decoder runs first and nearly always suffices; only what it refuses is taken apart. Every deviation that had
-to be forgiven is returned as a sentence, for whoever reports it. Spec: server/tools, server/resources, server/prompts
+to be forgiven is returned as a sentence, for the caller to report. Spec: server/tools, server/resources, server/prompts
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue
 from suaveplan_mcp.types.base import Received, Result, WireStruct, keep_raw
 from suaveplan_mcp.types.content import UnknownContent
 from suaveplan_mcp.types.shapes import CONTENT_FIELDS, LIST_ITEMS, MESSAGE_LISTS, ContentField
+from suaveplan_mcp.types.tasks import CreateTaskResult
 from suaveplan_mcp.types.tools import CallToolResult
 
 _members: Final = Decoder(dict[str, Raw])
@@ -104,8 +105,14 @@ def _decode_content(kind: type[Result], value: JsonObject) -> tuple[Result, Sequ
         return replace(convert({**value, attribute: []}, kind), **{attribute: parts}), ()
     deviations: list[str] = []
     if kind is CallToolResult and value.get("content") is None:
+        if "task" in value:
+            # A call that was asked for as a task is answered with the task. Spec: basic/utilities/tasks
+            return convert(value, CreateTaskResult), ()
         value["content"] = []
         deviations.append("`content` is missing or null and was read as []")
+    if kind is CallToolResult and value.get("isError", False) is None:
+        del value["isError"]
+        deviations.append("`isError` is null and was read as false")
     return _build(kind, CONTENT_FIELDS[kind], value), deviations
 
 

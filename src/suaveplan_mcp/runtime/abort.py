@@ -1,4 +1,4 @@
-"""Cancellation by signal: whoever holds the controller aborts, whoever holds the signal notices."""
+"""Cancellation by signal: the holder of the controller aborts, the holder of the signal notices."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ class AbortSignal:
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Call `listener` once when the signal is aborted, at once if it is aborted already.
 
-        Listeners run in the order they were added. One that raises is logged and stops nobody.
+        Listeners run in the order they were added. One that raises is logged and does not stop the others.
 
         Returns:
             A function that takes the listener away again.
@@ -69,7 +69,7 @@ class AbortSignal:
             )
 
     async def wait(self) -> None:
-        """Return when the signal is aborted, in whatever thread that happens."""
+        """Return when the signal is aborted, in whichever thread that happens."""
         loop = asyncio.get_running_loop()
         woken = asyncio.Event()
         remove = self.add_listener(lambda: loop.call_soon_threadsafe(woken.set))
@@ -82,8 +82,8 @@ class AbortSignal:
     def any(signals: Iterable["AbortSignal"]) -> "AbortSignal":
         """Combine signals into one that is aborted, with the same reason, as soon as one of them is.
 
-        Where several are aborted before anybody looks or listens, the first in the list gives the reason. The
-        combination listens to its sources only while somebody listens to it, so a source that lives long does not
+        Where several are aborted before the first look or listener, the first in the list gives the reason. The
+        combination listens to its sources only while it has listeners, so a source that lives long does not
         collect the combinations made from it.
         """
         return _CombinedSignal(tuple(signals))
@@ -110,7 +110,7 @@ class AbortSignal:
             self._run(token)
 
     def _run(self, token: object) -> None:
-        # Whoever takes the listener out runs it, so it runs once and, when it was removed meanwhile, never.
+        # The thread that takes the listener out runs it, so it runs once and, when it was removed meanwhile, never.
         listener = self._listeners.pop(token, None)
         if listener is None:
             return
@@ -132,7 +132,7 @@ class AbortController:
         """Abort the signal; later calls change nothing. May be called from any thread.
 
         Args:
-            reason: why, for whoever asks the signal; an exception becomes the cause of what `throw_if_aborted` raises.
+            reason: why, for those who ask the signal; an exception becomes the cause of what `throw_if_aborted` raises.
         """
         self.signal._abort(reason)  # pyright: ignore[reportPrivateUsage]  only the owner may
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
-from contextvars import copy_context
 from inspect import isawaitable
 from typing import Any, NamedTuple
 
@@ -37,8 +36,7 @@ class CallLimits(NamedTuple):
 class Calls:
     """What one connection is asked by its peer.
 
-    Handlers run in a copy of the context that is current when this is made, so nothing of a caller in the same process
-    leaks into them.
+    Handlers run in copies of the context of the connection, so nothing of a caller in the same process leaks into them.
 
     Args:
         peer: what a handler gets to talk back with.
@@ -78,7 +76,7 @@ class Calls:
         limits: CallLimits,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._context = copy_context()
+        self._context = outbox.context
         self._peer = peer
         self._connection = connection
         self._era = era
@@ -87,7 +85,8 @@ class Calls:
         self._observer = observer
         self._requests = requests
         self._limits = limits
-        self._queued: OrderedDict[InboundCall, None] = OrderedDict()
+        # Made when first used: few peers ask that much.
+        self._queued: OrderedDict[InboundCall, None] | None = None
         self.running: set[asyncio.Task[None]] = set()
 
     def admit(self, call: InboundCall, delivery: Delivery | None) -> None:
@@ -99,9 +98,11 @@ class Calls:
         call.handler = self._handlers.handler_of(call.method)
         call.delivery = delivery
         call.observation = self._observer.call_received(call.method, call.id, call.params, self._era.revision)
-        if len(self.running) < self._limits.concurrent:
+        if len(self.running) < self._limits.concurrent or call.handler.exempt:
             self._run(call)
-        elif len(self._queued) < self._limits.queued:
+        elif len(self._queued or ()) < self._limits.queued:
+            if self._queued is None:
+                self._queued = OrderedDict()
             self._queued[call] = None
         else:
             text = f"too busy: {self._limits.queued} calls are waiting already (max_queued)"
@@ -150,11 +151,11 @@ class Calls:
                     error = failure
                     self._mend(call, reply, failure)
         except asyncio.CancelledError:
-            # Where the call is still open nobody cancelled it but the handler itself.
+            # Where the call is still open only the handler itself can have cancelled it.
             error = _given_up("the handler gave up")
             self._reply(call, error)
             raise
-        except (KeyboardInterrupt, GeneratorExit) as raised:
+        except KeyboardInterrupt as raised:
             error = raised
             raise
         except BaseException as raised:
@@ -164,7 +165,7 @@ class Calls:
             self._finish(call, error, result)
 
     def _explain(self, call: InboundCall, error: BaseException) -> None:
-        """Answer a call whose handler raised; whatever was no answer meant for the peer is reported here."""
+        """Answer a call whose handler raised; an exception that is no answer meant for the peer is reported here."""
         if not isinstance(error, MCPError) or error.cause is not None or error.code == MCP_CODES.HANDLER_FAILED:
             self._observer.fault(f"the handler of {call.method} raised {type(error).__name__}", error)
         self._reply(call, error)
@@ -175,7 +176,7 @@ class Calls:
             self._outbox.post(reply, call.reply_delivery, self._observer.unsent)
 
     def _mend(self, call: InboundCall, reply: Response | Batch, failure: MCPError) -> None:
-        """Send what can be said instead of an answer that could not be sent, so that nobody waits for it in vain."""
+        """Send what can be said in place of an answer that could not be sent, so that the peer waits no more."""
         if not isinstance(failure, MCPProtocolError):
             self._observer.unsent(failure)
             return
@@ -208,7 +209,8 @@ class Calls:
     def _stop(self, call: InboundCall, reason: str | None) -> None:
         error = _given_up("the peer gave up")
         if call.task is None:
-            self._queued.pop(call, None)
+            if self._queued is not None:
+                self._queued.pop(call, None)
             self._note_end(call, error)
             return
         # A task that is cancelled before its first step never gets to its own clean-up.

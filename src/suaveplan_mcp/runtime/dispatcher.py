@@ -2,21 +2,22 @@
 
 The pump itself never awaits and never runs a caller's coroutine. Handlers run in tasks of their own, in a copy of the
 context that was current when the dispatcher was made, so nothing of a caller leaks into them; progress callbacks run in
-the task of whoever made the request.
+the task that made the request.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
+from functools import partial
 from inspect import isawaitable
 from itertools import count
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from suaveplan_mcp.events import EventBus
+from suaveplan_mcp.events import EventBus, Side
 from suaveplan_mcp.jsonrpc.connection import JsonRpcConnection
-from suaveplan_mcp.jsonrpc.messages import Message, Payload, RequestId
+from suaveplan_mcp.jsonrpc.messages import Message, Notification, Payload, RequestId
 from suaveplan_mcp.jsonrpc.records import (
     BatchReceived,
     CallCancelled,
@@ -29,19 +30,21 @@ from suaveplan_mcp.jsonrpc.records import (
     RequestSucceeded,
 )
 from suaveplan_mcp.protocol.era import CANCELLED, PROGRESS, Era, OpenEra
-from suaveplan_mcp.protocol.methods import Side
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.calls import CallLimits, Calls
 from suaveplan_mcp.runtime.handlers import HandlerFunction, HandlerTable, Listener
 from suaveplan_mcp.runtime.in_flight import SENT, InboundCall, OnProgress, PendingRequest, Sent
 from suaveplan_mcp.runtime.observation import Observer
-from suaveplan_mcp.runtime.outbox import Outbox
+from suaveplan_mcp.runtime.outbox import Outbox, wait_for_room
 from suaveplan_mcp.runtime.requests import Requests
 from suaveplan_mcp.runtime.timers import LOOP_TIMERS, Clock, Timers, loop_clock
-from suaveplan_mcp.transport.base import Delivery, Transport, find_failure
+from suaveplan_mcp.transport.base import Delivery, Transport, find_failure, is_in_process
 from suaveplan_mcp.types.progress import ProgressNotificationParams
 
 _numbers: Final = count(1)
+
+_MISSABLE: Final = frozenset({PROGRESS, "notifications/message"})
+"""What may be left out for a peer that does not read: nothing it does depends on them."""
 
 CLOSE_GRACE: Final = 2.0
 """Seconds that `close` waits for handlers that do not heed their cancellation."""
@@ -87,12 +90,15 @@ class JsonRpcDispatcher:
         self._context = copy_context()
         self._transport = transport
         self._reason: str | None = None
+        self._leaving_out = False
         self._listening: set[asyncio.Task[None]] = set()
         self._connection: JsonRpcConnection[PendingRequest, InboundCall] = JsonRpcConnection(
             self.era, InboundCall, id_generator
         )
-        self._outbox = Outbox(transport)
-        self._observer = Observer(side, self.dispatcher_id, self.events, clock)
+        self._outbox = Outbox(transport, self._context)
+        if self._outbox.paced is not None:
+            self._outbox.paced.may_pause = self._may_pause
+        self._observer = Observer(side, self.dispatcher_id, self.events, clock, peer_counts=is_in_process(transport))
         self._requests = Requests(self._connection, self.era, self._outbox, self._observer, clock, timers)
         self._calls = Calls(
             self,
@@ -144,7 +150,7 @@ class JsonRpcDispatcher:
             The result, typed by the era; plain JSON without one.
 
         Raises:
-            MCPError: `TIMEOUT`, `REQUEST_CANCELLED`, `INVALID_PARAMS`, or whatever the peer answered.
+            MCPError: `TIMEOUT`, `REQUEST_CANCELLED`, `INVALID_PARAMS`, or the error that the peer answered.
             MCPTransportError: `TRANSPORT_CLOSED` or `TRANSPORT_ERROR`.
         """
         # Not a coroutine itself: one coroutine less to step through for every request.
@@ -162,17 +168,18 @@ class JsonRpcDispatcher:
         self._observer.notification_sent(method, message.params)
         await self._outbox.send(message, delivery)
 
-    def post_notification(self, method: str, params: Payload = None, *, delivery: Delivery | None = None) -> None:
+    def post_notification(self, method: str, params: Payload = None, *, delivery: Delivery | None = None) -> Sent:
         """Queue a notification and return; what becomes of it is only reported.
+
+        Returns:
+            What may be awaited, by those who send much, until the peer has read enough.
 
         Raises:
             MCPError: it is not legal to send.
         """
         if self.closed:
-            return
-        message = self._connection.notify(method, UNSET if params is None else params)
-        self._observer.notification_sent(method, message.params)
-        self._outbox.post(message, delivery, self._observer.unsent)
+            return SENT
+        return self._post(self._connection.notify(method, UNSET if params is None else params), delivery)
 
     def register_handler(
         self,
@@ -216,15 +223,12 @@ class JsonRpcDispatcher:
     ) -> Sent:
         """Report progress under a token of the peer's. A handler's own call has `progress`, which keeps the rules."""
         params = ProgressNotificationParams(progress_token=token, progress=progress, total=total, message=message)
-        self.post_notification(PROGRESS, params)
-        return SENT
+        return self.post_notification(PROGRESS, params)
 
-    def post_progress(self, call: InboundCall, progress: float, total: float | None, message: str | None) -> None:
+    def post_progress(self, call: InboundCall, progress: float, total: float | None, message: str | None) -> Sent:
         """Report progress of a call of the peer's, where the rules allow it."""
         notice = self._connection.report_progress(call, progress, total, message)
-        if notice is not None:
-            self._observer.notification_sent(notice.method, notice.params)
-            self._outbox.post(notice, call.reply_delivery, self._observer.unsent)
+        return SENT if notice is None else self._post(notice, call.reply_delivery)
 
     async def close(self, reason: str | None = None) -> None:
         """End the connection: fail what waits, stop what runs, close the transport. A second call does nothing more.
@@ -239,11 +243,29 @@ class JsonRpcDispatcher:
             self._reason = reason
             self._end()
         sender = self._outbox.sender
-        await self._wait_for(sender)
-        await self._transport.close()
+        try:
+            await self._wait_for(sender)
+        finally:
+            # The task that waits may be cancelled, and the transport must not stay open for that.
+            await self._transport.close()
         if sender is not None:
             sender.cancel()
         await self._wait_for(sender, *self._calls.running, *self._listening)
+
+    def _may_pause(self) -> bool:
+        """Whether the peer owes us no answer, so that it need not be listened to."""
+        return not self._connection.pending
+
+    def _post(self, notice: Notification, delivery: Delivery | None) -> Sent:
+        paced = self._outbox.paced
+        if paced is not None and paced.overfull and notice.method in _MISSABLE:
+            if not self._leaving_out:
+                self._leaving_out = True
+                self._observer.fault("the peer does not read: progress and log messages are left out")
+        else:
+            self._observer.notification_sent(notice.method, notice.params)
+            self._outbox.post(notice, delivery, self._observer.unsent)
+        return SENT if paced is None or not paced.congested else Sent(partial(wait_for_room, paced))
 
     def _take(self, message: Message, delivery: Delivery | None = None) -> None:
         self._handle(self._connection.receive(message), delivery)
@@ -269,7 +291,7 @@ class JsonRpcDispatcher:
             self._note_refusal(record)
             self._outbox.post(record.reply, _related(record.reply.id, delivery), self._observer.unsent)
         elif type(record) is MessageDropped:
-            self._observer.fault(record.reason)
+            self._note_drop(record)
         else:
             self._handle_batch(record, delivery)
 
@@ -285,6 +307,11 @@ class JsonRpcDispatcher:
     def _note_refusal(self, refused: MessageRefused) -> None:
         self._observer.fault(refused.reason)
         self._observer.call_refused(refused.method)
+
+    def _note_drop(self, dropped: MessageDropped) -> None:
+        self._observer.fault(dropped.reason)
+        if dropped.method is not None:
+            self._observer.notification_received(dropped.method)
 
     def _notify_listeners(self, method: str, params: Payload) -> None:
         self._observer.notification_received(method)
@@ -317,7 +344,7 @@ class JsonRpcDispatcher:
         task.add_done_callback(self._listening.discard)
 
     def _end(self) -> None:
-        """Note that the connection is over, whoever ended it."""
+        """Note that the connection is over, from whichever side."""
         if self.closed:
             return
         self._outbox.open = False
@@ -362,6 +389,6 @@ class JsonRpcDispatcher:
             self._observer.fault(f"{len(waiting)} tasks of the connection have not ended within {CLOSE_GRACE:g} s")
 
 
-def _related(id_: RequestId | None, delivery: Delivery | None) -> Delivery | None:
+def _related(id_: RequestId | None | UnsetType, delivery: Delivery | None) -> Delivery | None:
     """Return where the answer to a refused request belongs, where the transport has more than one place."""
-    return None if delivery is None else Delivery(related_request=id_)
+    return None if delivery is None else Delivery(related_request=None if id_ is UNSET else id_)

@@ -22,21 +22,25 @@ class Handler:
         function: what answers.
         takes_call: whether it wants the `InboundCall` beside the params.
         pauses_timeouts: whether our own requests stop ageing while it runs, because a person may be thinking.
+        exempt: whether it runs at once, however many handlers run already.
     """
 
-    __slots__ = ("function", "is_coroutine", "pauses_timeouts", "takes_call")
+    __slots__ = ("exempt", "function", "is_coroutine", "pauses_timeouts", "takes_call")
 
-    def __init__(self, function: HandlerFunction, *, takes_call: bool, pauses_timeouts: bool = False) -> None:
+    def __init__(
+        self, function: HandlerFunction, *, takes_call: bool, pauses_timeouts: bool = False, exempt: bool = False
+    ) -> None:
         self.function = function
         self.is_coroutine = inspect.iscoroutinefunction(function)
         self.takes_call = takes_call
         self.pauses_timeouts = pauses_timeouts
+        self.exempt = exempt
 
 
 class HandlerTable:
     """The handlers and listeners of one peer; several connections may share it.
 
-    It can be asked `method in table`, which is how an era learns what is served.
+    It can be asked `method in table`, and the era asks it that to learn what is served.
     """
 
     __slots__ = ("_handlers", "_listeners")
@@ -53,8 +57,16 @@ class HandlerTable:
         """Iterate over the methods that have a handler."""
         return iter(self._handlers)
 
-    def register(self, method: str, function: HandlerFunction, *, pauses_timeouts: bool = False) -> None:
+    def register(
+        self, method: str, function: HandlerFunction, *, pauses_timeouts: bool = False, exempt: bool = False
+    ) -> None:
         """Let `function` answer `method`.
+
+        Args:
+            method: the method.
+            function: what answers.
+            pauses_timeouts: whether our own requests stop ageing while it runs.
+            exempt: whether it runs at once, however many handlers run already; for what keeps a connection alive.
 
         Raises:
             MCPError: `DUPLICATE_REGISTRATION`, the method has a handler.
@@ -63,7 +75,9 @@ class HandlerTable:
             raise MCPError(MCP_CODES.DUPLICATE_REGISTRATION, f"{method} has a handler already")
         # A second parameter with a default is the function's own business: `lambda params, name=name: …`.
         takes_call = count_parameters(function, required_only=True) > 1
-        self._handlers[method] = Handler(function, takes_call=takes_call, pauses_timeouts=pauses_timeouts)
+        self._handlers[method] = Handler(
+            function, takes_call=takes_call, pauses_timeouts=pauses_timeouts, exempt=exempt
+        )
 
     def unregister(self, method: str) -> None:
         """Take the handler of `method` away.

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from inspect import isawaitable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from suaveplan_mcp.jsonrpc.messages import Payload, RequestId
 from suaveplan_mcp.jsonrpc.records import CallReceived, OutboundRequest
+from suaveplan_mcp.protocol.caller import Caller
 from suaveplan_mcp.runtime.abort import AbortController, AbortSignal
 from suaveplan_mcp.runtime.handlers import Handler, count_parameters
 from suaveplan_mcp.runtime.observation import Observation
@@ -22,7 +23,8 @@ class PendingRequest(OutboundRequest):
     """A request of ours, its waiter and its limits.
 
     `deadline` and `last_deadline` are on the dispatcher's clock; `timeout` and `total_timeout` are what was asked for.
-    While it is held it has no deadline: it is then not the peer that is waited for.
+    While it is held it has no deadline: it is then not the peer that is waited for. It is `unsent` while it waits for a
+    peer that does not read, and remains so where it is given up meanwhile.
     """
 
     __slots__ = (
@@ -36,6 +38,7 @@ class PendingRequest(OutboundRequest):
         "progress",
         "timeout",
         "total_timeout",
+        "unsent",
     )
 
     # Both are set as long as it is held.
@@ -51,6 +54,7 @@ class PendingRequest(OutboundRequest):
         self.deadline: float | None = None
         self.last_deadline: float | None = None
         self.progress: ProgressQueue | None = None
+        self.unsent = False
         self._holds = 0
 
     @property
@@ -107,6 +111,12 @@ class PendingRequest(OutboundRequest):
             self.future.exception()
             self._wake()
 
+    def give_up(self, error: BaseException) -> None:
+        """Give the waiter an error that is no answer; it waits for no callback either."""
+        self.fail(error)
+        if self.progress is not None:
+            self.progress.stop()
+
     def _wake(self) -> None:
         if self.progress is not None:
             self.progress.wake()
@@ -115,10 +125,14 @@ class PendingRequest(OutboundRequest):
 class ProgressQueue:
     """Progress on its way from the pump, which may not run a caller's code, to the caller's own task."""
 
-    __slots__ = ("_call", "_items", "_woken")
+    __slots__ = ("_call", "_interrupted", "_items", "_stopped", "_task", "_woken")
 
     def __init__(self, on_progress: OnProgress) -> None:
         self._items: deque[ProgressNotificationParams] = deque()
+        self._stopped = False
+        # The task that awaits a callback, while one does, and whether it was interrupted for the sake of stopping.
+        self._task: asyncio.Task[Any] | None = None
+        self._interrupted = False
         self._woken: asyncio.Event = asyncio.Event()
         wanted = count_parameters(on_progress)
         self._call: Callable[[ProgressNotificationParams], object] = (
@@ -136,29 +150,63 @@ class ProgressQueue:
         """Let the waiter look whether its request is done."""
         self._woken.set()
 
+    def stop(self) -> None:
+        """Call back no more, and end the callback that is awaited now; one that calls this runs to its end."""
+        self._stopped = True
+        self._woken.set()
+        if self._task is not None and not self._interrupted and self._task is not asyncio.current_task():
+            self._interrupted = True
+            self._task.cancel()
+
     async def deliver_until(self, future: "asyncio.Future[Any]") -> None:
-        """Call back for every report, in order, until the request is done and no report is left."""
-        while self._items or not future.done():
+        """Call back for every report, in order, until the request is done and no report is left, or until `stop`."""
+        while not self._stopped and (self._items or not future.done()):
             if not self._items:
                 self._woken.clear()
                 await self._woken.wait()
                 continue
             outcome = self._call(self._items.popleft())
             if isawaitable(outcome):
-                await outcome
+                await self._finish(outcome)
+
+    async def _finish(self, outcome: Awaitable[object]) -> None:
+        """Await a callback in the task of the caller, whose context it may want to change, unless it is stopped."""
+        task = self._task = cast("asyncio.Task[Any]", asyncio.current_task())
+        cancellations = task.cancelling()
+        try:
+            await outcome
+        except asyncio.CancelledError:
+            # The caller may have been cancelled too, and then has to hear of it.
+            if not self._interrupted or task.cancelling() > cancellations + 1:
+                raise
+        finally:
+            self._task = None
+            if self._interrupted:
+                task.uncancel()
 
 
 class Sent:
-    """What a report gives back: awaiting it is allowed, and costs nothing."""
+    """What a report gives back: awaiting it is allowed, and takes time only where the peer does not read.
 
-    __slots__ = ()
+    Args:
+        wait: waits until the peer has read enough; None where it has.
+    """
 
-    def __await__(self) -> Generator[None, None, None]:
-        """Finish at once."""
-        yield from ()
+    __slots__ = ("_wait",)
+
+    def __init__(self, wait: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        self._wait = wait
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """Finish as soon as the peer has read enough."""
+        if self._wait is not None:
+            yield from self._wait().__await__()
 
 
 SENT = Sent()
+
+NOBODY: Final = Caller()
+"""The caller of a call that crosses no wire."""
 
 
 class Peer(Protocol):
@@ -178,40 +226,50 @@ class Peer(Protocol):
         """Ask the peer something; await what this returns for the answer."""
         ...
 
-    def post_notification(self, method: str, params: Payload = None, *, delivery: Delivery | None = None) -> None:
+    def post_notification(self, method: str, params: Payload = None, *, delivery: Delivery | None = None) -> Sent:
         """Tell the peer something."""
         ...
 
-    def post_progress(self, call: "InboundCall", progress: float, total: float | None, message: str | None) -> None:
+    def post_progress(self, call: "InboundCall", progress: float, total: float | None, message: str | None) -> Sent:
         """Report progress of a call of the peer's."""
         ...
 
 
-class InboundCall(CallReceived):
+class InboundCall(CallReceived[Caller]):
     """A call of theirs while its handler runs. A handler that takes a second argument gets it.
 
     Attributes:
         id: the request id, as the peer wrote it.
         method: the method.
         params: the typed params.
+        caller: who the peer is and what it can do.
         peer: the connection it came on.
         delivery: headers and principal, where the transport knows them.
+        once: what a handler does once for the call, by the names it gave; None before there is anything.
     """
 
-    __slots__ = ("_controller", "delivery", "handler", "held", "observation", "peer", "task")
+    __slots__ = ("_controller", "delivery", "handler", "held", "observation", "once", "peer", "task")
 
     # Both are set as soon as the connection has admitted the call.
     peer: Peer
     handler: Handler
 
-    def __init__(self, id_: RequestId, method: str, params: Payload, progress_token: RequestId | None) -> None:
-        super().__init__(id_, method, params, progress_token)
+    def __init__(
+        self,
+        id_: RequestId,
+        method: str,
+        params: Payload,
+        progress_token: RequestId | None,
+        caller: Caller = NOBODY,
+    ) -> None:
+        super().__init__(id_, method, params, progress_token, caller)
         self._controller: AbortController | None = None
         self.delivery: Delivery | None = None
         self.observation: Observation | None = None
         self.task: asyncio.Task[None] | None = None
         # The requests of ours whose limits wait for this call.
         self.held: Sequence[PendingRequest] = ()
+        self.once: dict[str, asyncio.Future[object]] | None = None
 
     @property
     def signal(self) -> AbortSignal:
@@ -234,8 +292,7 @@ class InboundCall(CallReceived):
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> Sent:
         """Report progress; does nothing where none was asked for, the call is over, or the value has not grown."""
-        self.peer.post_progress(self, progress, total, message)
-        return SENT
+        return self.peer.post_progress(self, progress, total, message)
 
     def give_up(self, reason: str | None) -> None:
         """Stop the handler: the signal first, the task second. One that ends its own connection runs to its end."""

@@ -1,4 +1,4 @@
-"""What others may see of a connection: events, telemetry and reports of faults. Free of cost while nobody looks."""
+"""What others may see of a connection: events, telemetry and reports of faults. Free of cost without an observer."""
 
 import asyncio
 import logging
@@ -18,11 +18,12 @@ from suaveplan_mcp.events import (
     Outcome,
     RequestCompleted,
     RequestReceived,
+    Side,
 )
 from suaveplan_mcp.jsonrpc.messages import Payload, RequestId
 from suaveplan_mcp.protocol.admission import meta_of
 from suaveplan_mcp.protocol.era import peer_of
-from suaveplan_mcp.protocol.methods import METHODS, Side
+from suaveplan_mcp.protocol.methods import METHODS
 from suaveplan_mcp.runtime.timers import Clock
 from suaveplan_mcp.telemetry import OTHER_METHOD, Operation, Telemetry
 from suaveplan_mcp.types.base import RequestParams
@@ -42,17 +43,31 @@ class Observer:
         dispatcher_id: names the connection in events.
         events: the bus to emit on.
         clock: seconds on any scale.
+        peer_counts: whether the peer, in the same process, counts what it sends; then it is not counted here again.
     """
 
-    __slots__ = ("_clock", "_dispatcher_id", "_events", "_open", "_side", "_telemetry", "_warned")
+    __slots__ = (
+        "_clock",
+        "_counts_received",
+        "_dispatcher_id",
+        "_events",
+        "_open",
+        "_side",
+        "_telemetry",
+        "_warned",
+    )
 
-    def __init__(self, side: Side, dispatcher_id: str, events: EventBus, clock: Clock) -> None:
+    def __init__(
+        self, side: Side, dispatcher_id: str, events: EventBus, clock: Clock, *, peer_counts: bool = False
+    ) -> None:
         self._side: Side = side
+        self._counts_received = not peer_counts
         self._dispatcher_id = dispatcher_id
         self._events = events
         self._clock = clock
         self._telemetry = Telemetry.active()
-        self._warned: set[str] = set()
+        # Made when first used: most connections have no fault.
+        self._warned: set[str] | None = None
         self._open = True
 
     def opened(self) -> None:
@@ -69,14 +84,15 @@ class Observer:
         fault = _legible(fault)
         if self._events.has_listeners("fault:reported"):
             self._events.emit("fault:reported", FaultReported(self._side, self._dispatcher_id, fault, error))
-        if fault in self._warned or len(self._warned) >= _WARNINGS:
+        warned = self._warned = self._warned or set()
+        if fault in warned or len(warned) >= _WARNINGS:
             logger.debug("%s: %s", self._side, fault)
             return
-        self._warned.add(fault)
+        warned.add(fault)
         logger.warning("%s: %s", self._side, fault, exc_info=error)
 
     def unsent(self, failure: MCPError) -> None:
-        """Report a message that did not go out and that nobody waits for; after the end that is no news."""
+        """Report a message that did not go out and that no caller waits for; after the end that is no news."""
         if self._open:
             self.fault(f"a message could not be sent: {failure.message}", failure)
 
@@ -89,12 +105,12 @@ class Observer:
 
     def notification_received(self, method: str) -> None:
         """Count a notification that came in."""
-        if self._telemetry is not None:
+        if self._telemetry is not None and self._counts_received:
             self._telemetry.notification(peer_of(self._side), method if method in METHODS else OTHER_METHOD)
 
     @property
     def observes_requests(self) -> bool:
-        """Whether anybody wants to know of requests of ours."""
+        """Whether requests of ours have an observer."""
         return self._telemetry is not None
 
     def request_sent(
@@ -103,7 +119,7 @@ class Observer:
         """Begin to observe a request of ours.
 
         Returns:
-            The observation, None while nobody looks; and the params, with the trace context in `_meta`. Spec: basic,
+            The observation, None without an observer; and the params, with the trace context in `_meta`. Spec: basic,
             General fields (`_meta`)
         """
         if self._telemetry is None:
@@ -134,18 +150,24 @@ class Observer:
 
     def call_refused(self, method: str | None) -> None:
         """Count a request of theirs that was not admitted; `method` is None for what was not even a request."""
-        if self._telemetry is not None and method is not None:
+        if self._telemetry is not None and method is not None and self._counts_received:
             known = method if method in METHODS else OTHER_METHOD
             self._telemetry.request_finished(peer_of(self._side), known, "error", 0.0)
 
     def call_received(self, method: str, id_: RequestId, params: Payload, revision: str | None) -> "Observation | None":
-        """Say that a call of theirs was admitted; None while nobody wants to know how it ends."""
+        """Say that a call of theirs was admitted; None where there is no observer of its end."""
         if self._events.has_listeners("request:received"):
             self._events.emit("request:received", RequestReceived(self._side, method, id_))
         operation = None
         if self._telemetry is not None:
             operation = self._telemetry.start_span(
-                peer_of(self._side), method, received=True, request_id=id_, revision=revision, meta=meta_of(params)
+                peer_of(self._side),
+                method,
+                received=True,
+                request_id=id_,
+                revision=revision,
+                meta=meta_of(params),
+                counted=self._counts_received,
             )
         elif not self._events.has_listeners("request:completed"):
             return None
@@ -193,7 +215,7 @@ class Observation:
         self.operation = operation
 
     def enter(self, context: Context) -> None:
-        """Make the span of this request the current one for whatever runs in `context`."""
+        """Make the span of this request the current one for all that runs in `context`."""
         if self.operation is not None:
             self.operation.enter(context)
 

@@ -3,11 +3,11 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from contextvars import copy_context
+from contextvars import Context
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import Message
-from suaveplan_mcp.transport.base import Delivery, Transport, find_failure, find_post
+from suaveplan_mcp.transport.base import Delivery, Paced, Transport, find_failure, find_paced, find_post
 
 Failed = Callable[[MCPError], object]
 """Takes the error that kept a message from going out; it is `MCPProtocolError` where the message is no JSON."""
@@ -21,20 +21,25 @@ class Outbox:
 
     Args:
         transport: the way to the peer.
+        context: of the connection; what works for it runs in copies of this.
 
     Attributes:
         open: whether the connection is; its owner says when it is over.
+        paced: the transport, where it knows how much the peer has left unread.
         sender: the task that sends, while there is one.
     """
 
-    __slots__ = ("_context", "_post", "_queue", "_transport", "open", "sender")
+    __slots__ = ("_post", "_queue", "_transport", "context", "open", "paced", "sender")
 
-    def __init__(self, transport: Transport) -> None:
+    # Made for each task that sends: most transports can post, and need none.
+    _queue: "deque[tuple[Message, Delivery | None, asyncio.Future[None]]]"
+
+    def __init__(self, transport: Transport, context: Context) -> None:
         self._transport = transport
         self._post = find_post(transport)
-        self._queue: deque[tuple[Message, Delivery | None, asyncio.Future[None]]] = deque()
-        # Whoever sends first must not lend its context to everything that is sent later.
-        self._context = copy_context()
+        self.paced = find_paced(transport)
+        # The first sender must not lend its context to everything that is sent later.
+        self.context = context
         self.open = True
         self.sender: asyncio.Task[None] | None = None
 
@@ -88,9 +93,10 @@ class Outbox:
     def _enqueue(self, message: Message, delivery: Delivery | None) -> "asyncio.Future[None]":
         loop = asyncio.get_running_loop()
         sent = loop.create_future()
-        self._queue.append((message, delivery, sent))
         if self.sender is None:
-            self.sender = loop.create_task(self._send_queued(), context=self._context.copy())
+            self._queue = deque()
+            self.sender = loop.create_task(self._send_queued(), context=self.context.copy())
+        self._queue.append((message, delivery, sent))
         return sent
 
     async def _send_queued(self) -> None:
@@ -110,11 +116,17 @@ class Outbox:
             self.sender = None
 
     def _drop(self, sent: "asyncio.Future[None]", error: MCPError) -> None:
-        """Let nobody wait for what will not be sent any more."""
+        """Wake those who wait for what will not be sent any more."""
         unsent = [sent, *(waiting for _, _, waiting in self._queue)]
         self._queue.clear()
         for waiting in unsent:
             _settle(waiting, error)
+
+
+async def wait_for_room(paced: Paced) -> None:
+    """Wait until the peer has read enough of what was sent, or the transport is closed."""
+    while paced.congested:
+        await paced.drained()
 
 
 def as_sending_error(error: BaseException) -> MCPError:
@@ -125,7 +137,7 @@ def as_sending_error(error: BaseException) -> MCPError:
 
 
 def _settle(sent: "asyncio.Future[None]", error: MCPError | None) -> None:
-    # Whoever waited may have been cancelled meanwhile.
+    # The task that waited may have been cancelled meanwhile.
     if sent.done():
         return
     if error is None:

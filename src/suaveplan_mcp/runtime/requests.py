@@ -15,7 +15,7 @@ from suaveplan_mcp.runtime.in_flight import InboundCall, OnProgress, PendingRequ
 from suaveplan_mcp.runtime.observation import Observer
 from suaveplan_mcp.runtime.outbox import Outbox
 from suaveplan_mcp.runtime.timers import Clock, DeadlineTimer, Timers
-from suaveplan_mcp.transport.base import Delivery
+from suaveplan_mcp.transport.base import Delivery, Paced
 from suaveplan_mcp.types.progress import ProgressNotificationParams
 
 
@@ -31,7 +31,18 @@ class Requests:
         timers: what sets timers.
     """
 
-    __slots__ = ("_clock", "_connection", "_deadlines", "_era", "_loop", "_observed", "_observer", "_outbox")
+    __slots__ = (
+        "_clock",
+        "_connection",
+        "_deadlines",
+        "_delivering",
+        "_era",
+        "_loop",
+        "_observed",
+        "_observer",
+        "_outbox",
+        "_timers",
+    )
 
     def __init__(
         self,
@@ -49,9 +60,12 @@ class Requests:
         self._observer = observer
         self._observed = observer.observes_requests
         self._clock = clock
-        self._deadlines: DeadlineTimer[PendingRequest] = DeadlineTimer(clock, timers, self._expire)
+        self._timers = timers
+        # Made when first used: many connections only answer.
+        self._deadlines: DeadlineTimer[PendingRequest] | None = None
+        self._delivering: set[ProgressQueue] | None = None
 
-    async def send(
+    async def send(  # noqa: C901  a second coroutine would cost every request
         self,
         method: str,
         params: Payload,
@@ -68,7 +82,7 @@ class Requests:
         entry = PendingRequest(method, self._loop.create_future(), delivery)
         if on_progress is not None:
             entry.progress = ProgressQueue(on_progress)
-        id_ = observation = ignore = error = result = None
+        id_ = observation = deadlines = ignore = error = result = None
         if self._observed:
             id_ = self._connection.next_id()
             observation, params = self._observer.request_sent(method, id_, params, self._era.revision)
@@ -78,21 +92,24 @@ class Requests:
             )
             if timeout is not None or total_timeout is not None:
                 entry.limit(self._clock(), timeout, total_timeout)
-                self._deadlines.add(entry)
+                deadlines = self._deadlines or self._start_timer()
+                deadlines.add(entry)
             if signal is not None:
                 ignore = signal.add_listener(lambda: self._abort_soon(entry, signal))
-            self._outbox.post(message, delivery, lambda failure: self._fail_unsent(entry, failure))
-            if entry.progress is not None:
-                await entry.progress.deliver_until(entry.future)
-            result = await entry.future
+            paced = self._outbox.paced
+            if paced is None or not paced.congested or await self._wait_for_room(paced, entry):
+                self._outbox.post(message, delivery, lambda failure: self._fail_unsent(entry, failure))
+            future, progress = entry.future, entry.progress
+            result = await (future if progress is None else self._deliver(progress, future))
         except BaseException as raised:
             error = raised
-            # Cancelled, or a progress callback raised: either way nobody waits any more.
+            # Cancelled, or a progress callback raised: either way the caller waits no more.
             entry.future.cancel()
             self._give_up(entry, "the caller gave up")
             raise
         finally:
-            self._deadlines.discard(entry)
+            if deadlines is not None:
+                deadlines.discard(entry)
             if ignore is not None:
                 ignore()
             if observation is not None:
@@ -123,24 +140,56 @@ class Requests:
         now = self._clock()
         for entry in held:
             entry.release(now)
-            if not entry.future.done():
+            if self._deadlines is not None and not entry.future.done():
                 self._deadlines.add(entry)
 
     def close(self, pending: Sequence[PendingRequest]) -> None:
         """Fail what is pending, because the connection has ended."""
-        self._deadlines.close()
+        if self._deadlines is not None:
+            self._deadlines.close()
+        for progress in self._delivering or ():
+            progress.stop()
         for entry in pending:
-            entry.fail(self._outbox.closed_error(f"the connection closed before {entry.method} was answered"))
+            entry.give_up(self._outbox.closed_error(f"the connection closed before {entry.method} was answered"))
+
+    async def _deliver(self, progress: ProgressQueue, future: "asyncio.Future[Any]") -> Any:
+        """Run the callbacks of a request, then return its answer; what limits the request limits its callbacks too."""
+        delivering = self._delivering = self._delivering or set()
+        delivering.add(progress)
+        try:
+            await progress.deliver_until(future)
+        finally:
+            delivering.discard(progress)
+        return await future
+
+    def _start_timer(self) -> DeadlineTimer[PendingRequest]:
+        self._deadlines = DeadlineTimer(self._clock, self._timers, self._expire)
+        return self._deadlines
+
+    async def _wait_for_room(self, paced: Paced, entry: PendingRequest) -> bool:
+        """Wait until the peer has read enough; return whether the request is still wanted then."""
+        entry.unsent = True
+        while paced.congested and not entry.future.done():
+            room = self._loop.create_task(paced.drained())
+            try:
+                await asyncio.wait((room, entry.future), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                room.cancel()
+        if entry.future.done():
+            return False
+        entry.unsent = False
+        return True
 
     def _give_up(self, entry: PendingRequest, reason: str | None) -> None:
         notice = self._connection.abandon(entry, reason)
-        if notice is not None:
+        # The peer knows nothing of what was not sent.
+        if notice is not None and not entry.unsent:
             self._observer.notification_sent(notice.method, notice.params)
             self._outbox.post(notice, entry.delivery, self._observer.unsent)
 
     def _fail_unsent(self, entry: PendingRequest, failure: MCPError) -> None:
         self._connection.abandon(entry)
-        entry.fail(failure)
+        entry.give_up(failure)
 
     def _abort_soon(self, entry: PendingRequest, signal: AbortSignal) -> None:
         # A signal may be aborted in any thread.
@@ -151,7 +200,7 @@ class Requests:
         try:
             signal.throw_if_aborted()
         except MCPError as error:
-            entry.fail(error)
+            entry.give_up(error)
 
     def _expire(self, entry: PendingRequest) -> None:
         self._give_up(entry, "timed out")
@@ -162,4 +211,6 @@ class Requests:
             else (entry.timeout, "timeout")
         )
         text = f"no answer to {entry.method} within {limit:g} s ({setting})"
-        entry.fail(MCPError(MCP_CODES.TIMEOUT, text, context={"method": entry.method, setting: limit}))
+        if entry.unsent:
+            text += ", and no room to send it: the peer does not read"
+        entry.give_up(MCPError(MCP_CODES.TIMEOUT, text, context={"method": entry.method, setting: limit}))

@@ -20,12 +20,12 @@ class _Call(Generic[T]):
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[None] = self._loop.create_future()
         self._context = copy_context()
-        # Whoever pops the function runs it: `pop` is atomic, so it runs once at most.
+        # The thread that pops the function runs it: `pop` is atomic, so it runs once at most.
         self._function = [function]
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Run the function unless somebody has taken it, and keep what came of it."""
+        """Run the function unless another thread has taken it, and keep what came of it."""
         try:
             function = self._function.pop()
         except IndexError:
@@ -34,7 +34,7 @@ class _Call(Generic[T]):
             self.value = self._context.run(function)
         except BaseException as error:
             self.error = error
-        # On a loop that was closed meanwhile this raises, into the pool's own future, which nobody reads.
+        # On a loop that was closed meanwhile this raises, into the pool's own future, which is not read.
         self._loop.call_soon_threadsafe(self._finish)
 
     def _finish(self) -> None:
@@ -80,7 +80,7 @@ class WorkerThreads:
         what the function then returns or raises is dropped.
 
         Raises:
-            BaseException: whatever the function raises.
+            BaseException: what the function raises.
         """
         call = _Call(function)
         if self._executor is None:

@@ -18,7 +18,7 @@ class TimerHandle(Protocol):
 
 
 class Timers(Protocol):
-    """Whatever can call back later; an asyncio loop is one."""
+    """Anything that can call back later; an asyncio loop is one."""
 
     def call_later(self, delay: float, callback: Callable[[], object], /) -> TimerHandle:
         """Call `callback` once, `delay` seconds from now, never before this call has returned."""

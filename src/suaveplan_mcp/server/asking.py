@@ -8,6 +8,7 @@ request of its own.
 
 import asyncio
 import concurrent.futures
+import re
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from typing import Any, Final, Generic, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
@@ -16,8 +17,8 @@ from msgspec.json import Decoder
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.codec import encode
+from suaveplan_mcp.jsonrpc.complaints import explain
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue
-from suaveplan_mcp.protocol.admission import explain
 from suaveplan_mcp.server.connections import is_running
 from suaveplan_mcp.server.elicitation import form_of
 from suaveplan_mcp.server.signatures.optional_libraries import MissingLibraryError
@@ -45,21 +46,30 @@ LIST_ROOTS: Final = "roots/list"
 AskParams: TypeAlias = ElicitRequestParams | CreateMessageRequestParams | RequestParams
 AskResult: TypeAlias = ElicitResult | CreateMessageResult | ListRootsResult
 
+_WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+([/?#]\S*)?", re.IGNORECASE)
+
 _elicitation: Final = Decoder(ElicitRequestParams)
 _sampling: Final = Decoder(CreateMessageRequestParams)
 
 
 class Ask(Struct, frozen=True):
-    """One question to the client; build it with `elicitation`, `sampling` or `roots`."""
+    """One question to the client; build it with `elicitation`, `sampling` or `roots`.
+
+    Args:
+        method: the method.
+        params: its params.
+        key: names the question among those of one handler.
+    """
 
     method: str
     params: AskParams
+    key: str | None = None
 
 
 class AskError(MCPError):
     """A question that cannot be put to the client, or an answer that is none to it.
 
-    It concerns the handler that asked, not whoever called the handler. Its code is `INVALID_PARAMS` for a malformed
+    It concerns the handler that asked, not the caller of the handler. Its code is `INVALID_PARAMS` for a malformed
     question, `METHOD_NOT_FOUND` for one that the client has not declared to answer, `PROTOCOL_INVALID` for the answer.
     """
 
@@ -116,18 +126,22 @@ def elicitation(
         schema: the form: a JSON Schema object of primitive properties, or a class whose fields are the form's. None
             asks for a plain yes or no.
         url: an address to visit instead of a form.
-        elicitation_id: names the visit, for the notice that it is done; the URL where none is given.
+        elicitation_id: names the visit, for the notice that it is done; one is made up where none is given.
 
     Raises:
-        AskError: `INVALID_PARAMS`, the schema is more than a form may hold, or there is a URL as well; the error names
-            the place.
+        AskError: `INVALID_PARAMS`, the schema is more than a form may hold, or there is a URL as well, or it is none;
+            the error names the place.
     """
     if url is None:
         params: JsonObject = {"message": message, "requestedSchema": _form_schema(schema)}
     elif schema is None:
-        params = {"mode": "url", "message": message, "url": url, "elicitationId": elicitation_id or url}
+        if _WEB_ADDRESS.fullmatch(url) is None:
+            raise malformed("url", f"{url!r} is no address of the web, such as `https://pay.example/1`")
+        params = {"mode": "url", "message": message, "url": url}
+        if elicitation_id is not None:
+            params["elicitationId"] = elicitation_id
     else:
-        raise _malformed("url", "a question has either a form or an address")
+        raise malformed("url", "a question has either a form or an address")
     return Ask(ELICIT, _checked(_elicitation, params))
 
 
@@ -176,7 +190,7 @@ def _form_schema(schema: object) -> JsonValue:
     try:
         return form_of(schema)
     except (TypeError, NameError, MissingLibraryError) as error:
-        raise _malformed("requestedSchema", str(error), error) from error
+        raise malformed("requestedSchema", str(error), error) from error
 
 
 def _checked(decoder: Decoder[P], params: object) -> P:
@@ -184,9 +198,10 @@ def _checked(decoder: Decoder[P], params: object) -> P:
         # Also a copy: what the caller keeps and what a client in this process gets are not the same object.
         return decoder.decode(encode(params))
     except (DecodeError, TypeError, RecursionError) as error:
-        raise _malformed(*explain(error), error) from error
+        raise malformed(*explain(error), error) from error
 
 
-def _malformed(path: str, reason: str, cause: Exception | None = None) -> AskError:
+def malformed(path: str, reason: str, cause: Exception | None = None) -> AskError:
+    """Return the error for a question that cannot be asked like this."""
     context = {"path": path, "reason": reason}
     return AskError(MCP_CODES.INVALID_PARAMS, f"this cannot be asked: {path}: {reason}", cause=cause, context=context)

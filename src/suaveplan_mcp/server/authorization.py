@@ -43,14 +43,15 @@ class GuardedHandlers:
     Without one the handlers stand in the table themselves, so that it costs nothing.
 
     Args:
-        open_methods: those that nobody is asked about.
+        open_methods: those that pass without being asked about.
     """
 
-    __slots__ = ("_authorizer", "_handlers", "_open_methods", "table")
+    __slots__ = ("_authorizer", "_exempt", "_handlers", "_open_methods", "table")
 
     def __init__(self, open_methods: frozenset[str]) -> None:
         self.table = HandlerTable()
         self._handlers: dict[str, HandlerFunction] = {}
+        self._exempt: set[str] = set()
         self._open_methods = open_methods
         self._authorizer: Authorizer | None = None
 
@@ -59,17 +60,28 @@ class GuardedHandlers:
         """Who is asked."""
         return self._authorizer
 
-    def register(self, method: str, handler: HandlerFunction) -> None:
-        """Serve a method."""
+    def register(self, method: str, handler: HandlerFunction, *, exempt: bool = False) -> None:
+        """Serve a method.
+
+        Args:
+            method: the method.
+            handler: what answers.
+            exempt: whether it is answered at once, however many handlers are at work.
+        """
         self._handlers[method] = handler
-        self.table.register(method, self._guarded(method, handler))
+        if exempt:
+            self._exempt.add(method)
+        self._enter(method, handler)
 
     def guard(self, authorizer: Authorizer | None) -> None:
-        """Ask `authorizer` from now on, or nobody."""
+        """Ask `authorizer` from now on; None for no function."""
         self._authorizer = authorizer
         for method, handler in self._handlers.items():
             self.table.unregister(method)
-            self.table.register(method, self._guarded(method, handler))
+            self._enter(method, handler)
+
+    def _enter(self, method: str, handler: HandlerFunction) -> None:
+        self.table.register(method, self._guarded(method, handler), exempt=method in self._exempt)
 
     def _guarded(self, method: str, handler: HandlerFunction) -> HandlerFunction:
         authorizer = self._authorizer

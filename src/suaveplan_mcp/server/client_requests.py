@@ -7,17 +7,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
+from itertools import count
 from typing import TypeAlias, cast
+
+from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.protocol.admission import admit_result
+from suaveplan_mcp.protocol.caller import Caller
+from suaveplan_mcp.protocol.features import known_sampling, sampling_unknown_to, unknown_to
 from suaveplan_mcp.protocol.forms import check_answer
 from suaveplan_mcp.protocol.methods import METHODS
+from suaveplan_mcp.protocol.sampling import lacking_for_sampling, require_balance
 from suaveplan_mcp.runtime.abort import AbortSignal
-from suaveplan_mcp.runtime.in_flight import InboundCall
+from suaveplan_mcp.runtime.in_flight import InboundCall, Peer
 from suaveplan_mcp.runtime.threads import WorkerThreads
-from suaveplan_mcp.server.asking import SAMPLE, Ask, AskError, AskResult
-from suaveplan_mcp.server.connections import Connections, ServerConnection
+from suaveplan_mcp.server.asking import SAMPLE, Ask, AskError, AskResult, malformed
+from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.transport.base import Delivery
 from suaveplan_mcp.types.capabilities import ClientCapabilities
 from suaveplan_mcp.types.elicitation import ElicitRequestParams, ElicitResult
@@ -35,11 +41,12 @@ class ClientRequests:
         threads: where a plain sampling provider runs.
     """
 
-    __slots__ = ("_connections", "_threads", "sampling_provider")
+    __slots__ = ("_connections", "_numbers", "_threads", "sampling_provider")
 
     def __init__(self, connections: Connections, threads: WorkerThreads) -> None:
         self._connections = connections
         self._threads = threads
+        self._numbers = count(1)
         self.sampling_provider: SamplingProvider | None = None
 
     async def ask_caller(self, call: InboundCall, asks: Sequence[Ask]) -> list[AskResult]:
@@ -51,12 +58,13 @@ class ClientRequests:
             MCPError: `METHOD_NOT_FOUND` where the client has not declared that it can be asked; `PROTOCOL_INVALID`
                 where its answer is none to that question; or the error it answered with.
         """
-        connection = self._connections.of(call.peer)
-        for ask in asks:
-            self._require_askable(connection, ask)
+        caller, peer, connection = call.caller, call.peer, self._connections.of(call.peer)
+        asks = [self._askable(caller, ask) for ask in asks]
+        if connection is not None and any(_lacking(ask, caller) is None for ask in asks):
+            await connection.wait_initialized(call.signal)
         if len(asks) == 1:
-            return [await self._ask(connection, asks[0], call.signal, call.reply_delivery)]
-        asking = [asyncio.ensure_future(self._ask(connection, ask, call.signal, call.reply_delivery)) for ask in asks]
+            return [await self._ask(caller, peer, asks[0], call.signal, call.reply_delivery)]
+        asking = [asyncio.ensure_future(self._ask(caller, peer, ask, call.signal, call.reply_delivery)) for ask in asks]
         try:
             return list(await asyncio.gather(*asking))
         finally:
@@ -69,36 +77,52 @@ class ClientRequests:
         Raises:
             MCPError: `NOT_INITIALIZED` where there is none or more than one; otherwise as `ask_caller`.
         """
-        clients = [connection for connection in self._connections if connection.greeted]
+        clients = [connection for connection in self._connections if connection.initialized]
         if len(clients) > 1:
             text = f"{len(clients)} clients are connected; ask the one behind a call with its context"
             raise MCPError(MCP_CODES.NOT_INITIALIZED, text)
         if not clients and not (ask.method == SAMPLE and self.sampling_provider):
             raise MCPError(MCP_CODES.NOT_INITIALIZED, "no client is connected")
-        connection = clients[0] if clients else None
-        self._require_askable(connection, ask)
-        return await self._ask(connection, ask, signal, None)
+        if not clients:
+            return await self._sample_here(cast("CreateMessageRequestParams", ask.params))
+        (connection,) = clients
+        ask = self._askable(connection.caller, ask)
+        return await self._ask(connection.caller, connection.dispatcher, ask, signal, None)
 
-    def _require_askable(self, connection: ServerConnection | None, ask: Ask) -> None:
-        if ask.method == SAMPLE and self.sampling_provider is not None:
-            return
-        if connection is None:
+    def _askable(self, caller: Caller, ask: Ask) -> Ask:
+        """Return a question as the caller's revision can carry it.
+
+        Raises:
+            AskError: `METHOD_NOT_FOUND`, the client has not declared to answer it; `INVALID_PARAMS`, its revision has
+                no such question.
+        """
+        if isinstance(ask.params, CreateMessageRequestParams):
+            _require_balance(ask.params)
+        capability = _lacking(ask, caller)
+        if ask.method == SAMPLE and self.sampling_provider is not None and capability is not None:
+            return ask
+        if caller.revision is None:
             text = f"{ask.method} cannot be asked here: the call has no client behind it"
             raise AskError(MCP_CODES.METHOD_NOT_FOUND, text, context={"method": ask.method})
-        capability = _lacking(ask, connection.client_capabilities)
         if capability is not None:
             text = f"{ask.method} cannot be asked here: the client has not declared `{capability}`"
             raise AskError(MCP_CODES.METHOD_NOT_FOUND, text, context={"method": ask.method, "capability": capability})
+        return self._named(_in_revision(ask, caller.revision))
+
+    def _named(self, ask: Ask) -> Ask:
+        """Return a question with a name of its own, where it sends the user to an address and has none."""
+        params = ask.params
+        if not isinstance(params, ElicitRequestParams) or params.mode != "url" or params.elicitation_id is not None:
+            return ask
+        return replace(ask, params=replace(params, elicitation_id=f"elicitation-{next(self._numbers)}"))
 
     async def _ask(
-        self, connection: ServerConnection | None, ask: Ask, signal: AbortSignal | None, delivery: Delivery | None
+        self, caller: Caller, peer: Peer, ask: Ask, signal: AbortSignal | None, delivery: Delivery | None
     ) -> AskResult:
-        if connection is None or _lacking(ask, connection.client_capabilities) is not None:
+        if _lacking(ask, caller) is not None:
             # Only a question that the server can answer itself has come so far.
             return await self._sample_here(cast("CreateMessageRequestParams", ask.params))
-        result: AskResult = await connection.dispatcher.request(
-            ask.method, ask.params, signal=signal, delivery=delivery
-        )
+        result: AskResult = await peer.request(ask.method, ask.params, signal=signal, delivery=delivery)
         if isinstance(ask.params, ElicitRequestParams):
             _check(ask.params, cast("ElicitResult", result))
         return result
@@ -113,6 +137,27 @@ class ClientRequests:
         return cast("AskResult", result)
 
 
+def _in_revision(ask: Ask, revision: str) -> Ask:
+    params = ask.params
+    if isinstance(params, ElicitRequestParams):
+        unknown = unknown_to(revision, params)
+    elif isinstance(params, CreateMessageRequestParams):
+        unknown = sampling_unknown_to(revision, params)
+        ask = replace(ask, params=known_sampling(revision, params))
+    else:
+        unknown = None
+    if unknown is not None:
+        raise malformed(*unknown)
+    return ask
+
+
+def _require_balance(params: CreateMessageRequestParams) -> None:
+    try:
+        require_balance(params.messages)
+    except MCPError as error:
+        raise malformed(str(error.context["path"]), str(error.context["reason"]), error) from error
+
+
 def _check(params: ElicitRequestParams, result: ElicitResult) -> None:
     try:
         check_answer(params, result)
@@ -122,17 +167,14 @@ def _check(params: ElicitRequestParams, result: ElicitResult) -> None:
         raise AskError(MCP_CODES.PROTOCOL_INVALID, text, cause=error, context=error.context) from error
 
 
-def _lacking(ask: Ask, declared: ClientCapabilities) -> str | None:
+def _lacking(ask: Ask, caller: Caller) -> str | None:
     """Return the capability that the client would have to declare and has not, or None."""
     params = ask.params
     if isinstance(params, ElicitRequestParams):
-        return _lacking_elicitation(params, declared)
+        return _lacking_elicitation(params, caller.capabilities)
     if isinstance(params, CreateMessageRequestParams):
-        if declared.sampling is None:
-            return "sampling"
-        uses_tools = params.tools is not None or params.tool_choice is not None
-        return "sampling.tools" if uses_tools and declared.sampling.tools is None else None
-    return None if declared.roots is not None else "roots"
+        return lacking_for_sampling(params, caller.capabilities, caller.revision)
+    return None if caller.capabilities.roots is not None else "roots"
 
 
 def _lacking_elicitation(params: ElicitRequestParams, declared: ClientCapabilities) -> str | None:

@@ -1,7 +1,7 @@
 """Suggestions for the arguments of prompts and resource templates. Spec: server/utilities/completion"""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from msgspec import DecodeError
 from msgspec.json import Decoder
@@ -9,16 +9,23 @@ from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.codec import encode
+from suaveplan_mcp.protocol.admission import invalid_params
 from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.refusals import InvalidResultError, RegistrationError
 from suaveplan_mcp.server.results import look_over
 from suaveplan_mcp.server.running import Runner
 from suaveplan_mcp.server.signatures.signature import CallableShape, inspect_callable
-from suaveplan_mcp.types.completion import CompleteRequestParams, CompleteResult, Completion, PromptReference
+from suaveplan_mcp.types.completion import (
+    MAX_VALUES,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    PromptReference,
+    ResourceTemplateReference,
+)
 
-MOST_VALUES: Final = 100
-"""How many values one answer may have. Spec: server/utilities/completion"""
+Reference: TypeAlias = PromptReference | ResourceTemplateReference
 
 _result_decoder: Final = Decoder(CompleteResult)
 
@@ -28,17 +35,19 @@ class Completions:
 
     Args:
         runner: runs the handlers.
+        is_known: tells whether there is what a reference names, or nothing of its kind at all.
     """
 
-    __slots__ = ("_handlers", "_provider", "_runner")
+    __slots__ = ("_handlers", "_is_known", "_provider", "_runner")
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, is_known: Callable[[Reference], bool]) -> None:
         self._runner = runner
+        self._is_known = is_known
         self._handlers: dict[tuple[str, str], CallableShape] = {}
         self._provider: CallableShape | None = None
 
     def set_provider(self, provider: Callable[..., object] | None) -> None:
-        """Let one function complete whatever has no function of its own; it takes the `CompleteRequestParams`."""
+        """Let one function complete all that has no function of its own; it takes the `CompleteRequestParams`."""
         self._provider = None if provider is None else self._inspect(provider, "completion provider", most=1)
 
     def register(self, reference: str, argument: str, handler: Callable[..., object]) -> None:
@@ -61,13 +70,19 @@ class Completions:
         self._handlers[key] = self._inspect(handler, f"completion of {argument!r}", most=2)
 
     async def handle_complete(self, params: CompleteRequestParams, call: InboundCall) -> CompleteResult:
-        """Answer `completion/complete`; without anyone to ask the answer is empty."""
+        """Answer `completion/complete`; without a function to ask the answer is empty.
+
+        Raises:
+            MCPError: `INVALID_PARAMS`, there is no such prompt or template.
+        """
         reference = params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
         settled = (params.context.arguments if params.context else None) or {}
         shape, given = self._handlers.get((reference, params.argument.name)), (params.argument.value, settled)
         if shape is None:
             shape, given = self._provider, (params, settled)
         if shape is None:
+            if not self._is_known(params.ref) and all(reference != named for named, _ in self._handlers):
+                raise invalid_params("ref", f"there is no {params.ref.type.removeprefix('ref/')} {reference!r}")
             return CompleteResult(completion=Completion(values=[]))
         names = [parameter.name for parameter in shape.parameters]
         value = await self._runner.run_reported(shape, dict(zip(names, given, strict=False)), call)
@@ -103,6 +118,6 @@ def _to_result(shape: CallableShape, value: object) -> CompleteResult:
 
 def _cut(completion: Completion) -> Completion:
     values = completion.values
-    if len(values) <= MOST_VALUES:
+    if len(values) <= MAX_VALUES:
         return completion
-    return replace(completion, values=values[:MOST_VALUES], total=completion.total or len(values), has_more=True)
+    return replace(completion, values=values[:MAX_VALUES], total=completion.total or len(values), has_more=True)

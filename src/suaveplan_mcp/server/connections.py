@@ -2,13 +2,20 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
+from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import Payload
-from suaveplan_mcp.protocol.handshake import HandshakeEra
+from suaveplan_mcp.protocol.caller import Caller
+from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
+from suaveplan_mcp.server.handshake import ServerHandshake
+from suaveplan_mcp.transport.base import Transport, find_failure
 from suaveplan_mcp.types.capabilities import ClientCapabilities
 from suaveplan_mcp.types.implementation import Implementation
 from suaveplan_mcp.types.logging import LoggingLevel
+
+T = TypeVar("T")
 
 
 class ServerConnection:
@@ -17,36 +24,45 @@ class ServerConnection:
     Attributes:
         dispatcher: what talks to it.
         subscriptions: the URIs it wants to hear about.
-        log_level: the least level it wants to hear, None where it has not said.
     """
 
-    __slots__ = ("_changed", "_ended", "_era", "_greeted", "_loop", "dispatcher", "log_level", "subscriptions")
+    __slots__ = ("_changed", "_ended", "_era", "_greeted", "_loop", "_waiting", "dispatcher", "subscriptions")
 
-    def __init__(self, dispatcher: JsonRpcDispatcher, era: HandshakeEra) -> None:
+    def __init__(self, dispatcher: JsonRpcDispatcher, era: ServerHandshake) -> None:
         self.dispatcher = dispatcher
         self._era = era
         self._loop = asyncio.get_running_loop()
         self._greeted = False
         self._changed: set[str] = set()
         self.subscriptions: set[str] = set()
-        self.log_level: LoggingLevel | None = None
         self._ended: asyncio.Event = asyncio.Event()
+        self._waiting: set[asyncio.Future[None]] = set()
+        era.on_initialized = self._stop_waiting
+
+    @property
+    def caller(self) -> Caller:
+        """Who the client is, as its calls carry it."""
+        return self._era.caller
 
     @property
     def revision(self) -> str | None:
         """The revision agreed on; None before the handshake."""
-        return self._era.revision
+        return self._era.caller.revision
 
     @property
     def client_info(self) -> Implementation | None:
         """What the client calls itself; None before the handshake."""
-        return self._era.peer_info
+        return self._era.caller.info
 
     @property
     def client_capabilities(self) -> ClientCapabilities:
         """What the client can do; nothing before the handshake."""
-        capabilities = self._era.peer_capabilities
-        return capabilities if isinstance(capabilities, ClientCapabilities) else ClientCapabilities()
+        return self._era.caller.capabilities
+
+    @property
+    def log_level(self) -> LoggingLevel | None:
+        """The least level it wants to hear, None where it has not said."""
+        return self._era.caller.log_level
 
     @property
     def busy(self) -> bool:
@@ -54,9 +70,32 @@ class ServerConnection:
         return self.dispatcher.busy
 
     @property
-    def greeted(self) -> bool:
-        """Whether the client has been given its answer to `initialize`, before which it expects nothing else."""
-        return self._greeted
+    def initialized(self) -> bool:
+        """Whether the client has said that it is ready, before which it may be asked nothing but `ping`."""
+        return self._era.initialized
+
+    async def wait_initialized(self, signal: AbortSignal) -> None:
+        """Return when the client has said that it is ready.
+
+        Args:
+            signal: ends the wait when it is aborted, as that of a call is when the client goes away.
+
+        Raises:
+            MCPError: `REQUEST_CANCELLED`, the signal was aborted.
+        """
+        if self.initialized:
+            return
+        signal.throw_if_aborted()
+        waiter = self._loop.create_future()
+        self._waiting.add(waiter)
+        # The signal may be aborted in any thread.
+        ignore = signal.add_listener(lambda: run_on(self._loop, lambda: _release(waiter)))
+        try:
+            await waiter
+        finally:
+            ignore()
+            self._waiting.discard(waiter)
+        signal.throw_if_aborted()
 
     def greet_soon(self) -> None:
         """Take note that the handler which calls this gives that answer as its very next step."""
@@ -81,6 +120,10 @@ class ServerConnection:
         """Return when the connection is over."""
         await self._ended.wait()
 
+    def _stop_waiting(self) -> None:
+        for waiter in self._waiting:
+            _release(waiter)
+
     def _greet(self) -> None:
         self._greeted = True
 
@@ -92,10 +135,12 @@ class ServerConnection:
 class Connections:
     """All connections of one server."""
 
-    __slots__ = ("_connections",)
+    __slots__ = ("_connections", "_transports")
 
     def __init__(self) -> None:
         self._connections: dict[object, ServerConnection] = {}
+        # By their ids, since a transport need not be hashable; one that is kept here keeps its id.
+        self._transports: dict[int, Transport] = {}
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -113,13 +158,29 @@ class Connections:
         """
         return self._connections[peer]
 
-    def add(self, connection: ServerConnection) -> None:
-        """Keep one until it ends."""
-        self._connections[connection.dispatcher] = connection
+    def require_usable(self, transport: Transport) -> None:
+        """Refuse a transport over which no new client can come.
 
-    def remove(self, connection: ServerConnection) -> None:
-        """Forget one that has ended."""
+        Raises:
+            MCPTransportError: `TRANSPORT_CLOSED`, it is closed.
+            MCPError: `ALREADY_CONNECTED`, it is one of those here.
+        """
+        if transport.closed:
+            raise MCPTransportError(
+                MCP_CODES.TRANSPORT_CLOSED, "the transport is closed already", cause=find_failure(transport)
+            )
+        if id(transport) in self._transports:
+            raise MCPError(MCP_CODES.ALREADY_CONNECTED, "the server serves this transport already")
+
+    def add(self, connection: ServerConnection, transport: Transport) -> None:
+        """Keep one until its transport closes."""
+        self._connections[connection.dispatcher] = connection
+        self._transports[id(transport)] = transport
+        transport.on_close(lambda: self._remove(connection, transport))
+
+    def _remove(self, connection: ServerConnection, transport: Transport) -> None:
         self._connections.pop(connection.dispatcher, None)
+        self._transports.pop(id(transport), None)
         connection.end()
 
     def of(self, peer: object) -> ServerConnection | None:
@@ -132,12 +193,22 @@ class Connections:
             connection.tell_soon(method)
 
 
-def run_on(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> None:
-    """Call a function in the thread of a loop: now if that is here, soon if not, never once the loop is closed."""
+def _release(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+def run_on(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> T | None:
+    """Call a function in the thread of a loop: now if that is here, soon if not, never once the loop is closed.
+
+    Returns:
+        What the function returned, if it was called now.
+    """
     if is_running(loop):
-        function()
-    elif not loop.is_closed():
+        return function()
+    if not loop.is_closed():
         loop.call_soon_threadsafe(function)
+    return None
 
 
 def is_running(loop: asyncio.AbstractEventLoop) -> bool:

@@ -1,6 +1,6 @@
 """What a handler gets beside its arguments: the call it answers, and the client behind it.
 
-One `Context` serves every kind of handler and every revision. Plain handlers run in threads, so whatever sends
+One `Context` serves every kind of handler and every revision. Plain handlers run in threads, so all that sends
 something goes through the event loop's own queue.
 """
 
@@ -10,7 +10,10 @@ from inspect import isawaitable
 from types import MappingProxyType
 from typing import Final, Protocol, TypeVar, Unpack, cast
 
+from msgspec.structs import replace
+
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, RequestId
+from suaveplan_mcp.protocol.methods import METHODS, lives_in
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.in_flight import SENT, InboundCall, Sent
 from suaveplan_mcp.server.asking import (
@@ -25,12 +28,14 @@ from suaveplan_mcp.server.asking import (
 from suaveplan_mcp.server.connections import ServerConnection, run_on
 from suaveplan_mcp.server.logging import MESSAGE
 from suaveplan_mcp.types.base import RequestParams
-from suaveplan_mcp.types.elicitation import ElicitResult
+from suaveplan_mcp.types.elicitation import ElicitationCompleteNotificationParams, ElicitResult
 from suaveplan_mcp.types.logging import LoggingLevel, LoggingMessageNotificationParams
 from suaveplan_mcp.types.roots import ListRootsResult, Root
 from suaveplan_mcp.types.sampling import CreateMessageResult, SamplingMessage
 
 T = TypeVar("T")
+
+COMPLETE: Final = "notifications/elicitation/complete"
 
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -61,13 +66,12 @@ class Context:
         server: what answers for the server.
     """
 
-    __slots__ = ("_call", "_loop", "_once", "_server")
+    __slots__ = ("_call", "_loop", "_server")
 
     def __init__(self, call: InboundCall, server: Outward) -> None:
         self._call = call
         self._server = server
         self._loop = asyncio.get_running_loop()
-        self._once: dict[str, asyncio.Future[object]] = {}
 
     @property
     def request_id(self) -> RequestId:
@@ -110,8 +114,7 @@ class Context:
             total: what `value` will be in the end, where that is known.
             message: what is going on, for people.
         """
-        run_on(self._loop, lambda: self._call.progress(value, total, message))
-        return SENT
+        return run_on(self._loop, lambda: self._call.progress(value, total, message)) or SENT
 
     def log(self, level: LoggingLevel, data: JsonValue, logger: str | None = None) -> Sent:
         """Send a log message to the client, where it wants that level. May be awaited, and need not be.
@@ -125,10 +128,10 @@ class Context:
             LogError: `INVALID_PARAMS`, there is no such level, or the client wants the data and it is no JSON.
         """
         params = self._server.message_for(self._call, level, data, logger)
-        if params is not None:
-            call = self._call
-            run_on(self._loop, lambda: call.peer.post_notification(MESSAGE, params, delivery=call.reply_delivery))
-        return SENT
+        if params is None:
+            return SENT
+        peer, delivery = self._call.peer, self._call.reply_delivery
+        return run_on(self._loop, lambda: peer.post_notification(MESSAGE, params, delivery=delivery)) or SENT
 
     def elicit(
         self,
@@ -145,7 +148,7 @@ class Context:
             message: what the user reads.
             schema: the form: a JSON Schema object of primitive properties, or a class whose fields are the form's.
             url: an address to visit instead of a form.
-            elicitation_id: names the visit.
+            elicitation_id: names the visit, for `elicitation_complete`; one is made up where none is given.
             key: names the question, where a handler asks several.
 
         Raises:
@@ -153,6 +156,21 @@ class Context:
         """
         ask = elicitation(message, schema, url=url, elicitation_id=elicitation_id)
         return self._ask(ask, key, ElicitResult)
+
+    def elicitation_complete(self, elicitation_id: str) -> Sent:
+        """Tell the client that its user has done what an address asked. May be awaited, and need not be.
+
+        It does nothing where the client cannot send its user to an address. Spec: client/elicitation
+
+        Args:
+            elicitation_id: what `elicit` was given.
+        """
+        call = self._call
+        modes, row = call.caller.capabilities.elicitation, METHODS[COMPLETE]["server"]
+        if modes is not None and modes.url is not None and lives_in(row, str(call.caller.revision)):
+            params = ElicitationCompleteNotificationParams(elicitation_id=elicitation_id)
+            run_on(self._loop, lambda: call.peer.post_notification(COMPLETE, params, delivery=call.reply_delivery))
+        return SENT
 
     def sample(
         self,
@@ -202,7 +220,8 @@ class Context:
         """
 
         async def ask_all() -> dict[str, AskResult]:
-            answers = await self._server.ask(self._call, tuple(asks.values()))
+            keyed = [replace(ask, key=key) for key, ask in asks.items()]
+            answers = await self._server.ask(self._call, keyed)
             return dict(zip(asks, answers, strict=True))
 
         return Answer(ask_all, self._loop)
@@ -215,29 +234,32 @@ class Context:
             function: plain or a coroutine function; its value is kept and given to later calls with the same key. If it
                 raises, those that wait for it get the exception, and a later call tries again.
         """
-        begun = self._once.get(key)
+        if self._call.once is None:
+            self._call.once = {}
+        memory = self._call.once
+        begun = memory.get(key)
         if begun is not None:
-            # Whoever waits may be cancelled; what is being done goes on for the others.
+            # The handler that waits may be cancelled; what is being done goes on for the others.
             return cast("T", await asyncio.shield(begun))
-        done = self._once[key] = self._loop.create_future()
+        done = memory[key] = self._loop.create_future()
         try:
             value = function()
             result = cast("T", await value if isawaitable(value) else value)
         except BaseException as error:
-            del self._once[key]
+            del memory[key]
             done.set_exception(error if isinstance(error, Exception) else RuntimeError(f"{key!r} was given up"))
-            # Nobody need have waited for it.
+            # It is possible that no handler waited for it.
             done.exception()
             raise
         done.set_result(result)
         return result
 
     def _ask(self, ask: Ask, key: str | None, kind: type[T]) -> Answer[T]:
-        # Where every question is a request of its own, its key tells nothing; and its kind decides that of its answer.
-        del key, kind
+        # The kind of a question decides that of its answer.
+        del kind
 
         async def ask_client() -> T:
-            (answer,) = await self._server.ask(self._call, (ask,))
+            (answer,) = await self._server.ask(self._call, (replace(ask, key=key),))
             return cast("T", answer)
 
         return Answer(ask_client, self._loop)

@@ -14,7 +14,7 @@ def form_of(kind: type) -> JsonObject:
     """Return the schema of a form whose fields are those of a class, in the few words that forms have.
 
     An optional field is one that may be left out, a `Literal` or an enum of strings is a choice. What no form can hold
-    stays as it is, for whoever checks the form to name it.
+    stays as it is, so that the check of the form names it.
 
     Args:
         kind: a dataclass, a struct, a `TypedDict` or a pydantic model.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar, Unpack, cast, overload
 
-from suaveplan_mcp.server.completion import Completions
+from suaveplan_mcp.server.completion import Completions, Reference
 from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.prompts import PromptDefinition, PromptFields, PromptMembers, Prompts
 from suaveplan_mcp.server.registering import definition_of
@@ -12,12 +12,16 @@ from suaveplan_mcp.server.roots import Roots
 from suaveplan_mcp.server.running import Runner
 from suaveplan_mcp.server.tools import ToolDefinition, ToolFields, ToolMembers, Tools
 from suaveplan_mcp.types.caching import CacheScope
+from suaveplan_mcp.types.completion import PromptReference
 from suaveplan_mcp.types.prompts import Prompt
 from suaveplan_mcp.types.resources import Resource, ResourceTemplate
 from suaveplan_mcp.types.roots import Root
 from suaveplan_mcp.types.tools import Tool
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+# What the wire calls the URI of a template.
+_RESOURCE_ALIASES = {"uri_template": "uri"}
 
 
 class ServerFeatures:
@@ -45,7 +49,7 @@ class ServerFeatures:
         self._tools = Tools(connections, runner, cache_scope, page_size=page_size, reveal_errors=reveal_tool_errors)
         self._resources = Resources(connections, runner, cache_scope, page_size=page_size)
         self._prompts = Prompts(connections, runner, cache_scope, page_size=page_size)
-        self._completions = Completions(runner)
+        self._completions = Completions(runner, self._is_known)
         self._roots = Roots()
 
     # Registering by decorator
@@ -104,7 +108,7 @@ class ServerFeatures:
         It takes what is typed so far and, where it has a second parameter, the arguments that are settled already.
 
         Args:
-            given: the prompt's name or the URI template; or, without parentheses, a function that completes whatever
+            given: the prompt's name or the URI template; or, without parentheses, a function that completes all that
                 has no function of its own, as `set_completion_provider` does.
             argument: the argument or variable.
         """
@@ -252,14 +256,20 @@ class ServerFeatures:
         return self._roots.listed()
 
     def set_completion_provider(self, provider: Callable[..., object] | None) -> None:
-        """Let a function complete whatever has no function of its own; it takes the `CompleteRequestParams`."""
+        """Let a function complete all that has no function of its own; it takes the `CompleteRequestParams`."""
         self._completions.set_provider(provider)
+
+    def _is_known(self, reference: Reference) -> bool:
+        if isinstance(reference, PromptReference):
+            prompts = self._prompts.registry
+            return len(prompts) == 0 or prompts.get(reference.name) is not None
+        return self._resources.is_known(reference.uri)
 
     def _register_tool(self, definition: object, fields: Mapping[str, object]) -> Tool:
         return self._tools.register(definition_of(ToolDefinition, definition, fields))
 
     def _register_resource(self, definition: object, fields: Mapping[str, object]) -> Resource | ResourceTemplate:
-        return self._resources.register(definition_of(ResourceDefinition, definition, fields))
+        return self._resources.register(definition_of(ResourceDefinition, definition, fields, _RESOURCE_ALIASES))
 
     def _register_prompt(self, definition: object, fields: Mapping[str, object]) -> Prompt:
         return self._prompts.register(definition_of(PromptDefinition, definition, fields))

@@ -53,7 +53,7 @@ class Lifecycle:
         connection = self._connections[call.peer]
         connection.greet_soon()
         return InitializeResult(
-            protocol_version=str(connection.revision),
+            protocol_version=str(call.caller.revision),
             capabilities=self.capabilities(),
             server_info=self.info,
             instructions=self.instructions,

@@ -6,8 +6,9 @@ from msgspec.json import decode
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.messages import JsonValue
+from suaveplan_mcp.protocol.caller import Caller
 from suaveplan_mcp.runtime.in_flight import InboundCall
-from suaveplan_mcp.server.connections import Connections, ServerConnection
+from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.refusals import MismatchError
 from suaveplan_mcp.server.signatures.schema import encode_value
 from suaveplan_mcp.types.logging import LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams
@@ -19,7 +20,7 @@ _SEVERITY: Final[dict[str, int]] = {level: severity for severity, level in enume
 
 
 class LogError(MCPError):
-    """A log message that cannot be sent. It concerns whoever logs, not whoever called the handler that does.
+    """A log message that cannot be sent. It concerns the handler that logs, not its caller.
 
     Args:
         argument: what is wrong with it, `level` or `data`.
@@ -55,7 +56,7 @@ class Logs:
 
     async def handle_set_level(self, params: SetLevelRequestParams, call: InboundCall) -> EmptyResult:
         """Take note of the level a client wants."""
-        self._connections[call.peer].log_level = params.level
+        call.caller.log_level = params.level
         return EmptyResult()
 
     def emit(self, level: LoggingLevel, data: JsonValue, logger: str | None) -> None:
@@ -65,27 +66,27 @@ class Logs:
             LogError: `INVALID_PARAMS`, there is no such level, or a client wants the data and it is no JSON.
         """
         require_level(level)
-        wanting = [connection for connection in self._connections if self._wants(connection, level)]
+        wanting = [connection for connection in self._connections if self._wants(connection.caller, level)]
         if wanting:
             params = _message_params(level, data, logger)
             for connection in wanting:
                 connection.tell(MESSAGE, params)
 
     def message_for(
-        self, connection: ServerConnection | None, level: LoggingLevel, data: JsonValue, logger: str | None
+        self, caller: Caller, level: LoggingLevel, data: JsonValue, logger: str | None
     ) -> LoggingMessageNotificationParams | None:
-        """Return a message for one client, or None where it does not want that level, or is not there.
+        """Return a message for one client, or None where it does not want that level, or there is no client.
 
         Raises:
             LogError: as `emit`.
         """
         require_level(level)
-        if connection is None or not self._wants(connection, level):
+        if caller.revision is None or not self._wants(caller, level):
             return None
         return _message_params(level, data, logger)
 
-    def _wants(self, connection: ServerConnection, level: LoggingLevel) -> bool:
-        return _SEVERITY[level] >= _SEVERITY[connection.log_level or self._level]
+    def _wants(self, caller: Caller, level: LoggingLevel) -> bool:
+        return _SEVERITY[level] >= _SEVERITY[caller.log_level or self._level]
 
 
 def require_level(level: str) -> None:

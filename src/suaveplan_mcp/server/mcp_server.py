@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.events import EventBus
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, RequestId
-from suaveplan_mcp.protocol.handshake import INITIALIZE, HandshakeEra
+from suaveplan_mcp.protocol.handshake import INITIALIZE
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
 from suaveplan_mcp.runtime.in_flight import OnProgress
@@ -25,6 +25,7 @@ from suaveplan_mcp.server.authorization import Authorizer, GuardedHandlers
 from suaveplan_mcp.server.client_requests import ClientRequests, SamplingProvider
 from suaveplan_mcp.server.connections import Connections, ServerConnection
 from suaveplan_mcp.server.features import ServerFeatures
+from suaveplan_mcp.server.handshake import ServerHandshake
 from suaveplan_mcp.server.lifecycle import Lifecycle
 from suaveplan_mcp.server.local_calls import LocalCall
 from suaveplan_mcp.server.logging import Logs
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     # Most servers never speak HTTP.
     from suaveplan_mcp.transport.http_sse_app import HttpSseApp, SseAppOptions
 
-# Nobody can be told anything, or be asked who they are, before these are answered.
+# A client can neither be told nor be asked anything before these are answered.
 _OPEN_METHODS = frozenset({INITIALIZE, "ping"})
 
 
@@ -129,8 +130,8 @@ class MCPServer(ServerFeatures):
 
     def _serve(self) -> None:
         register = self._handlers.register
-        register(INITIALIZE, self._lifecycle.handle_initialize)
-        register("ping", self._lifecycle.handle_ping)
+        register(INITIALIZE, self._lifecycle.handle_initialize, exempt=True)
+        register("ping", self._lifecycle.handle_ping, exempt=True)
         register("tools/list", self._tools.handle_list)
         register("tools/call", self._tools.handle_call)
         register("resources/list", self._resources.handle_list)
@@ -142,7 +143,7 @@ class MCPServer(ServerFeatures):
         register("prompts/get", self._prompts.handle_get)
         register("completion/complete", self._completions.handle_complete)
         register("roots/list", self._roots.handle_list)
-        register("logging/setLevel", self._logs.handle_set_level)
+        register("logging/setLevel", self._logs.handle_set_level, exempt=True)
 
     @property
     def events(self) -> EventBus:
@@ -229,7 +230,7 @@ class MCPServer(ServerFeatures):
     # Clients
 
     def set_authorizer(self, authorizer: Authorizer | None) -> None:
-        """Ask a function before every request but the handshake and `ping`; None asks nobody.
+        """Ask a function before every request but the handshake and `ping`; None asks no function.
 
         Args:
             authorizer: takes an `AuthorizationRequest`; says, perhaps as an awaitable, whether it may be served.
@@ -257,7 +258,7 @@ class MCPServer(ServerFeatures):
         self._logs.emit(level, data, logger)
 
     def mark_resource_updated(self, uri: str) -> None:
-        """Tell every client that watches a resource that it has changed; nobody is told before the start."""
+        """Tell every client that watches a resource that it has changed; before the start no client is told."""
         self._resources.mark_updated(uri)
 
     async def create_sampling_message(
@@ -290,7 +291,7 @@ class MCPServer(ServerFeatures):
         """Serve one transport; `attach` adds others.
 
         Raises:
-            MCPError: `ALREADY_CONNECTED`, it was started and not stopped.
+            MCPError: `ALREADY_CONNECTED`, it was started and not stopped; or as `attach`.
         """
         if self._started:
             raise MCPError(MCP_CODES.ALREADY_CONNECTED, "the server was started already; stop it first, or attach")
@@ -301,8 +302,12 @@ class MCPServer(ServerFeatures):
 
         Returns:
             The connection, which tells when it is over.
+
+        Raises:
+            MCPError: `ALREADY_CONNECTED`, it serves this transport already; or `TRANSPORT_CLOSED`.
         """
-        era = HandshakeEra("server", self._handlers.table)
+        self._connections.require_usable(transport)
+        era = self._make_era()
         dispatcher = JsonRpcDispatcher(
             transport,
             era=era,
@@ -315,10 +320,13 @@ class MCPServer(ServerFeatures):
             max_concurrent=self._max_concurrent,
         )
         connection = ServerConnection(dispatcher, era)
-        self._connections.add(connection)
-        transport.on_close(lambda: self._connections.remove(connection))
+        self._connections.add(connection, transport)
         self._started = True
         return connection
+
+    def _make_era(self) -> ServerHandshake:
+        """Return the rules of a new connection."""
+        return ServerHandshake(self._handlers.table)
 
     async def stop(self, reason: str | None = None) -> None:
         """Close every connection; what runs is stopped. The server can be started again.
@@ -342,6 +350,7 @@ class MCPServer(ServerFeatures):
         path: str | None = None,
         allowed_hosts: Collection[str] | None = None,
         allowed_origins: Collection[str] = (),
+        max_frame_bytes: int | None = None,
     ) -> None:
         """Serve until the client goes away or the process is told to end.
 
@@ -352,6 +361,7 @@ class MCPServer(ServerFeatures):
             path: where clients connect, over HTTP; `/sse` by default.
             allowed_hosts: the names of the server, over HTTP, where it has others than those of this machine alone.
             allowed_origins: web pages that may use it, over HTTP, such as `"https://app.example.com"`.
+            max_frame_bytes: the largest message that is taken; 64 MiB by default, over HTTP 16 MiB.
         """
         _serving().run(
             self,
@@ -361,6 +371,7 @@ class MCPServer(ServerFeatures):
             path=path,
             allowed_hosts=allowed_hosts,
             allowed_origins=allowed_origins,
+            max_frame_bytes=max_frame_bytes,
         )
 
     def sse_app(

@@ -38,7 +38,7 @@ class ServerOutward(Outward):
         self, call: InboundCall, level: LoggingLevel, data: JsonValue, logger: str | None
     ) -> LoggingMessageNotificationParams | None:
         """Return a log message for the client behind a call, or None where it does not want that level."""
-        return self._logs.message_for(self.connection_of(call), level, data, logger)
+        return self._logs.message_for(call.caller, level, data, logger)
 
     def connection_of(self, call: InboundCall) -> ServerConnection | None:
         """Return the connection a call came on."""

@@ -1,20 +1,41 @@
 """Pages of a list, and the cursors between them. Spec: server/utilities/pagination"""
 
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Raw
 
 from suaveplan_mcp.jsonrpc.codec import encode
 from suaveplan_mcp.protocol.admission import invalid_params
+from suaveplan_mcp.protocol.revisions import V2026_07_28, is_at_least
 from suaveplan_mcp.types.base import Result
 from suaveplan_mcp.types.caching import CacheScope
 
 _PREFIX: Final = "after:"
 Item = TypeVar("Item")
 
-MakePage: TypeAlias = Callable[[list[Item], str | None, CacheScope], Result]
-"""Makes the result of a list method from the items of a page, the cursor of the next page, and who may share it."""
+Form: TypeAlias = Literal["handshake", "stateless"]
+"""How a list is written: the revisions of one era take the same form."""
+
+
+class Page(NamedTuple, Generic[Item]):
+    """One page of a list.
+
+    Args:
+        items: what is on it.
+        next_cursor: leads to the next page, None at the end.
+        scope: who may share it.
+        form: how it is written.
+    """
+
+    items: list[Item]
+    next_cursor: str | None
+    scope: CacheScope
+    form: Form
+
+
+MakePage: TypeAlias = Callable[[Page[Item]], Result]
+"""Makes the result of a list method."""
 
 
 class Pages(Generic[Item]):
@@ -23,7 +44,7 @@ class Pages(Generic[Item]):
     As JSON they cost nothing to send again, and a client in the same process cannot reach into what is registered.
 
     Args:
-        items: gives the whole list.
+        items: gives the whole list in one form.
         make_page: makes the result of one page.
         cache_scope: tells whether answers may be shared between callers.
         size: how many items a page has; None for all.
@@ -33,7 +54,7 @@ class Pages(Generic[Item]):
 
     def __init__(
         self,
-        items: Callable[[], Sequence[Item]],
+        items: Callable[[Form], Sequence[Item]],
         make_page: MakePage[Item],
         cache_scope: Callable[[], CacheScope],
         size: int | None,
@@ -42,24 +63,34 @@ class Pages(Generic[Item]):
         self._make_page = make_page
         self._cache_scope = cache_scope
         self._size = size
-        self._kept: dict[tuple[str | None, CacheScope], Raw] = {}
+        self._kept: dict[tuple[str | None, CacheScope, Form], Raw] = {}
 
-    def answer(self, cursor: str | None) -> Raw:
+    def answer(self, cursor: str | None, revision: str | None) -> Raw:
         """Return the page that a cursor leads to.
+
+        Args:
+            cursor: where the page begins, None for the first.
+            revision: what the caller speaks.
 
         Raises:
             MCPError: `INVALID_PARAMS`, no page of this list gave that cursor.
         """
-        scope = self._cache_scope()
-        kept = self._kept.get((cursor, scope))
+        scope, form = self._cache_scope(), form_of(revision)
+        kept = self._kept.get((cursor, scope, form))
         if kept is None:
-            page, next_cursor = page_of(self._items(), cursor, self._size)
-            kept = self._kept[cursor, scope] = Raw(encode(self._make_page(page, next_cursor, scope)))
+            items, next_cursor = page_of(self._items(form), cursor, self._size)
+            page = Page(items, next_cursor, scope, form)
+            kept = self._kept[cursor, scope, form] = Raw(encode(self._make_page(page)))
         return kept
 
     def forget(self) -> None:
         """Make every page anew when it is next asked for, because the list has changed."""
         self._kept.clear()
+
+
+def form_of(revision: str | None) -> Form:
+    """Return how lists are written for a revision."""
+    return "stateless" if is_at_least(str(revision), V2026_07_28) else "handshake"
 
 
 def require_page_size(size: int | None) -> int | None:

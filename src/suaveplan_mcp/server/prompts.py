@@ -5,12 +5,14 @@ from typing import Final, TypedDict, cast
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
+from msgspec.structs import replace
 
 from suaveplan_mcp.jsonrpc.messages import JsonObject
+from suaveplan_mcp.protocol.features import known_content, later_content
 from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.context import Context
-from suaveplan_mcp.server.paging import Pages
+from suaveplan_mcp.server.paging import Page, Pages
 from suaveplan_mcp.server.refusals import InvalidResultError, MismatchError
 from suaveplan_mcp.server.registering import wire_form
 from suaveplan_mcp.server.registry import Registry
@@ -28,6 +30,7 @@ from suaveplan_mcp.types.prompts import (
     GetPromptResult,
     ListPromptsResult,
     Prompt,
+    PromptArgument,
     PromptMessage,
 )
 
@@ -43,6 +46,7 @@ class PromptFields(TypedDict, total=False):
     name: str | None
     description: str | None
     title: str | None
+    arguments: Sequence[PromptArgument | Mapping[str, object]] | None
     icons: Sequence[Icon | Mapping[str, object]] | None
     meta: Mapping[str, object] | None
     inline: bool
@@ -64,6 +68,8 @@ class PromptDefinition(Struct, frozen=True, kw_only=True):
         name: None to take the handler's.
         description: None to take the handler's docstring.
         title: the name for people.
+        arguments: what clients are told of its arguments; None to tell of the handler's parameters. It may have others
+            only where the handler has a `**` parameter.
         icons: pictures of it.
         meta: `_meta` of the listed prompt.
         inline: run a plain handler on the event loop instead of in a thread.
@@ -73,6 +79,7 @@ class PromptDefinition(Struct, frozen=True, kw_only=True):
     name: str | None = None
     description: str | None = None
     title: str | None = None
+    arguments: list[PromptArgument] | None = None
     icons: list[Icon] | None = None
     meta: JsonObject | None = None
     inline: bool = False
@@ -92,20 +99,28 @@ class RegisteredPrompt:
 
     def __init__(self, definition: PromptDefinition) -> None:
         self.signature = PromptSignature.from_callable(
-            definition.handler, context_type=Context, name=definition.name, description=definition.description
+            definition.handler,
+            context_type=Context,
+            name=definition.name,
+            description=definition.description,
+            accepts_any=definition.arguments is not None,
         )
         self.inline = definition.inline
+        arguments = self.signature.arguments if definition.arguments is None else definition.arguments
         self.wire = wire_form(
             self.signature.name,
             Prompt(
                 name=self.signature.name,
                 title=definition.title,
                 description=self.signature.description,
-                arguments=self.signature.arguments or None,
+                arguments=arguments or None,
                 icons=definition.icons,
                 meta=definition.meta,
             ),
         )
+        if definition.arguments is not None:
+            self.signature.advertise(self.wire.arguments or [])
+            self.wire = replace(self.wire, arguments=self.signature.arguments or None)
 
 
 class Prompts:
@@ -128,7 +143,7 @@ class Prompts:
     ) -> None:
         self._connections = connections
         self._runner = runner
-        self._pages: Pages[Prompt] = Pages(self.listed, _page, cache_scope, page_size)
+        self._pages: Pages[Prompt] = Pages(lambda _: self.listed(), _page, cache_scope, page_size)
         self.registry: Registry[RegisteredPrompt] = Registry("prompt", self._changed)
 
     def register(self, definition: PromptDefinition) -> Prompt:
@@ -150,11 +165,12 @@ class Prompts:
 
     async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Raw:
         """Answer `prompts/list`."""
-        return self._pages.answer(params.cursor)
+        return self._pages.answer(params.cursor, call.caller.revision)
 
     async def handle_get(self, params: GetPromptRequestParams, call: InboundCall) -> GetPromptResult:
         """Answer `prompts/get`."""
-        return await self.get(params.name, params.arguments, call)
+        result = await self.get(params.name, params.arguments, call)
+        return _in_revision(result, str(call.caller.revision))
 
     async def get(self, name: str, arguments: Mapping[str, str] | None, call: InboundCall) -> GetPromptResult:
         """Fill in a prompt.
@@ -173,8 +189,8 @@ class Prompts:
         self._connections.tell_soon(LIST_CHANGED)
 
 
-def _page(prompts: list[Prompt], next_cursor: str | None, scope: CacheScope) -> ListPromptsResult:
-    return ListPromptsResult(prompts=prompts, next_cursor=next_cursor, ttl_ms=0, cache_scope=scope)
+def _page(page: Page[Prompt]) -> ListPromptsResult:
+    return ListPromptsResult(prompts=page.items, next_cursor=page.next_cursor, ttl_ms=0, cache_scope=page.scope)
 
 
 def _to_result(prompt: RegisteredPrompt, value: object) -> GetPromptResult:
@@ -189,6 +205,15 @@ def _to_result(prompt: RegisteredPrompt, value: object) -> GetPromptResult:
     except (MismatchError, DecodeError) as error:
         raise InvalidResultError(prompt.signature.shape.label, str(error), cause=error) from error
     return GetPromptResult(description=prompt.wire.description, messages=messages)
+
+
+def _in_revision(result: GetPromptResult, revision: str) -> GetPromptResult:
+    """Return a result whose content the revision knows."""
+    later = later_content(revision)
+    if not any(type(message.content) in later for message in result.messages):
+        return result
+    messages = [replace(message, content=known_content(message.content, revision)) for message in result.messages]
+    return replace(result, messages=messages)
 
 
 def _to_message(value: object) -> PromptMessage:

@@ -3,12 +3,7 @@
 from msgspec import DecodeError
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
-
-ROOT = "(root)"
-"""The path of a value as a whole."""
-
-_MISSING = "Object missing required field `"
-_UNKNOWN = "Object contains unknown field `"
+from suaveplan_mcp.jsonrpc.complaints import ROOT, explain
 
 
 class RegistrationError(MCPError):
@@ -74,7 +69,7 @@ class InvalidResultError(MCPError):
 
 
 class MismatchError(ValueError):
-    """A value does not fit its type. Whoever knows what the value was for turns this into one of the errors above.
+    """A value does not fit its type. The caller knows what it was for, and turns this into one of the errors above.
 
     Args:
         path: where, such as `"a.b[0]"`, or `ROOT`.
@@ -93,19 +88,5 @@ def format_path(steps: list[str | int]) -> str:
 
 
 def mismatch_of(error: DecodeError | RecursionError) -> MismatchError:
-    """Read what msgspec says of a value that it cannot decode.
-
-    A field that is missing or unknown is the place of its own fault, so that the path alone names it.
-    """
-    if isinstance(error, RecursionError):
-        return MismatchError(ROOT, "it is nested too deeply")
-    reason, separator, place = str(error).rpartition(" - at `")
-    if not separator:
-        reason, place = place, ""
-    # "$.a.b[0]`", or "key` in `$.a`" where the name of a member is at fault.
-    path = place.removesuffix("`").rpartition("`")[2].removeprefix("$").removeprefix(".")
-    for start in (_MISSING, _UNKNOWN):
-        if reason.startswith(start):
-            name = reason.removeprefix(start).removesuffix("`")
-            path = f"{path}.{name}" if path else name
-    return MismatchError(path or ROOT, reason)
+    """Read what msgspec says of a value that it cannot decode."""
+    return MismatchError(*explain(error))

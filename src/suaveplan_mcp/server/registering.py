@@ -15,16 +15,20 @@ from suaveplan_mcp.types.base import WireStruct
 D = TypeVar("D", bound=Struct)
 W = TypeVar("W", bound=WireStruct)
 
+_NO_ALIASES: Mapping[str, str] = {}
 _HUMP = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-def definition_of(kind: type[D], given: object, named: Mapping[str, object]) -> D:
+def definition_of(
+    kind: type[D], given: object, named: Mapping[str, object], aliases: Mapping[str, str] = _NO_ALIASES
+) -> D:
     """Return a definition, whichever way it was given.
 
     Args:
         kind: the class of the definition.
         given: one already, a mapping of its fields (as the wire writes them will do), a handler, or None.
         named: fields; they come before those of a mapping.
+        aliases: other names of fields.
 
     Raises:
         RegistrationError: a field does not exist, or one that must be there is missing; the error names it.
@@ -39,6 +43,7 @@ def definition_of(kind: type[D], given: object, named: Mapping[str, object]) -> 
     elif given is not None:
         members["handler"] = given
     members |= named
+    members = {aliases.get(name, name): value for name, value in members.items()}
     known = {field.name: field for field in fields(kind)}
     label = str(members.get("name") or members.get("uri") or kind.__name__)
     for name in members:
@@ -55,7 +60,7 @@ def wire_form(label: str, value: W) -> W:
 
     Args:
         label: the name of what is registered, for the error.
-        value: as it was put together from a definition, which nobody has checked.
+        value: as it was put together from a definition, which is not checked yet.
 
     Raises:
         RegistrationError: a field is of the wrong type or no JSON; the error names it.

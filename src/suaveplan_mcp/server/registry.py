@@ -71,6 +71,6 @@ class Registry(Generic[Item]):
         return item
 
     def missing(self, key: str) -> MCPError:
-        """Return the error for a key nobody registered."""
+        """Return the error for a key that is not registered."""
         data = {"code": MCP_CODES.NOT_FOUND, self._key: key}
         return MCPError(MCP_CODES.NOT_FOUND, f"there is no {self._kind} {key!r}", data=data, context={self._key: key})

@@ -7,11 +7,12 @@ from typing import Any, Final, TypedDict, cast
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
+from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.messages import JsonObject
 from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.context import Context
-from suaveplan_mcp.server.paging import Pages
+from suaveplan_mcp.server.paging import Page, Pages
 from suaveplan_mcp.server.refusals import InvalidResultError, MismatchError
 from suaveplan_mcp.server.registering import wire_form
 from suaveplan_mcp.server.registry import Registry
@@ -42,6 +43,9 @@ from suaveplan_mcp.types.resources import (
 UPDATED: Final = "notifications/resources/updated"
 LIST_CHANGED: Final = "notifications/resources/list_changed"
 
+MAX_SUBSCRIPTIONS: Final = 10_000
+"""How many resources one client may watch: what it asks for must not fill the server's memory."""
+
 _BINARY: Final[tuple[type[Any], ...]] = (bytes, bytearray, memoryview)
 _RESULT_MEMBERS: Final = frozenset({"contents", "ttlMs", "cacheScope", "_meta", "resultType"})
 _result_decoder: Final = Decoder(ReadResourceResult)
@@ -66,6 +70,7 @@ class ResourceMembers(ResourceFields, total=False):
     """All fields of a `ResourceDefinition`."""
 
     uri: str
+    uri_template: str
     handler: Callable[..., object]
 
 
@@ -73,10 +78,10 @@ class ResourceDefinition(Struct, frozen=True, kw_only=True):
     """Everything about a resource, or about the family of resources that a template describes.
 
     Args:
-        uri: the URI, or a URI template with variables in braces (RFC 6570).
+        uri: the URI, or a URI template with variables in braces (RFC 6570); `uri_template` is another name of it.
         handler: returns the content: text, bytes, `ResourceContents`, a list that holds bytes or `ResourceContents`, a
             `ReadResourceResult` or a dict of its shape, and anything else as JSON. It takes the template's variables by
-            name, and a `Context` if a parameter is annotated so.
+            name, the URI that is read if a parameter is called `uri`, and a `Context` if one is annotated so.
         name: None to take the handler's.
         description: None to take the handler's docstring.
         title: the name for people.
@@ -150,9 +155,9 @@ class Resources:
         self._connections = connections
         self._runner = runner
         self._cache_scope = cache_scope
-        self._pages: Pages[Resource] = Pages(self.listed, _page, cache_scope, page_size)
+        self._pages: Pages[Resource] = Pages(lambda _: self.listed(), _page, cache_scope, page_size)
         self._template_pages: Pages[ResourceTemplate] = Pages(
-            self.listed_templates, _template_page, cache_scope, page_size
+            lambda _: self.listed_templates(), _template_page, cache_scope, page_size
         )
         self.registry: Registry[RegisteredResource] = Registry("resource", self._changed, key="uri")
         self.templates: Registry[RegisteredResource] = Registry("resource template", self._changed, key="uri")
@@ -190,11 +195,11 @@ class Resources:
 
     async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Raw:
         """Answer `resources/list`."""
-        return self._pages.answer(params.cursor)
+        return self._pages.answer(params.cursor, call.caller.revision)
 
     async def handle_list_templates(self, params: PaginatedRequestParams, call: InboundCall) -> Raw:
         """Answer `resources/templates/list`."""
-        return self._template_pages.answer(params.cursor)
+        return self._template_pages.answer(params.cursor, call.caller.revision)
 
     async def handle_read(self, params: ReadResourceRequestParams, call: InboundCall) -> ReadResourceResult:
         """Answer `resources/read`."""
@@ -208,13 +213,27 @@ class Resources:
         """
         registered, values = self._find(uri)
         call.name_target(uri)
-        shape, arguments = registered.signature.shape, registered.signature.decode(values)
+        shape, arguments = registered.signature.shape, registered.signature.decode(values, uri)
         value = await self._runner.run_reported(shape, arguments, call, inline=registered.inline)
         return look_over("resources/read", shape.label, value, self._to_result(uri, registered, value))
 
+    def is_known(self, uri: str) -> bool:
+        """Tell whether something is registered under a URI or template; true where nothing is registered at all."""
+        if len(self.registry) + len(self.templates) == 0:
+            return True
+        return self.templates.get(uri) is not None or self.registry.get(uri) is not None
+
     async def handle_subscribe(self, params: SubscribeRequestParams, call: InboundCall) -> EmptyResult:
-        """Answer `resources/subscribe`; what is watched need not be there yet."""
-        self._connections[call.peer].subscriptions.add(params.uri)
+        """Answer `resources/subscribe`; what is watched need not be there yet.
+
+        Raises:
+            MCPError: `INTERNAL_ERROR`, the client watches as many as one connection may.
+        """
+        subscriptions = self._connections[call.peer].subscriptions
+        if len(subscriptions) >= MAX_SUBSCRIPTIONS and params.uri not in subscriptions:
+            text = f"too many subscriptions: one connection may have {MAX_SUBSCRIPTIONS} at once"
+            raise MCPError(MCP_CODES.INTERNAL_ERROR, text, context={"limit": MAX_SUBSCRIPTIONS})
+        subscriptions.add(params.uri)
         return EmptyResult()
 
     async def handle_unsubscribe(self, params: UnsubscribeRequestParams, call: InboundCall) -> EmptyResult:
@@ -249,7 +268,7 @@ class Resources:
             contents = [_to_contents(uri, registered.wire.mime_type, part) for part in _parts(value)]
         except (MismatchError, DecodeError) as error:
             raise InvalidResultError(shape.label, str(error), cause=error) from error
-        # Whoever looks at the call may answer each caller differently.
+        # A handler that looks at the call may answer each caller differently.
         scope: CacheScope = "private" if shape.context_parameter is not None else self._cache_scope()
         return ReadResourceResult(contents=contents, ttl_ms=0, cache_scope=scope)
 
@@ -259,15 +278,13 @@ class Resources:
         self._connections.tell_soon(LIST_CHANGED)
 
 
-def _page(resources: list[Resource], next_cursor: str | None, scope: CacheScope) -> ListResourcesResult:
-    return ListResourcesResult(resources=resources, next_cursor=next_cursor, ttl_ms=0, cache_scope=scope)
+def _page(page: Page[Resource]) -> ListResourcesResult:
+    return ListResourcesResult(resources=page.items, next_cursor=page.next_cursor, ttl_ms=0, cache_scope=page.scope)
 
 
-def _template_page(
-    templates: list[ResourceTemplate], next_cursor: str | None, scope: CacheScope
-) -> ListResourceTemplatesResult:
+def _template_page(page: Page[ResourceTemplate]) -> ListResourceTemplatesResult:
     return ListResourceTemplatesResult(
-        resource_templates=templates, next_cursor=next_cursor, ttl_ms=0, cache_scope=scope
+        resource_templates=page.items, next_cursor=page.next_cursor, ttl_ms=0, cache_scope=page.scope
     )
 
 

@@ -19,8 +19,9 @@ R = TypeVar("R", bound=Result)
 def look_over(method: str, label: str, returned: object, result: R) -> R:
     """Return a result that is nothing but JSON of the right types.
 
-    Structs check nothing when they are made, and in memory nobody reads them from JSON. So those that a handler made
-    are written and read once; what the library made of plain values, and what came from a peer, is known to be right.
+    Structs check nothing when they are made, and in memory they are not read from JSON. So those that a handler made,
+    or that it changed after a peer had sent them, are written and read once. What the library made of plain values, and
+    what came from a peer and is as it came, is known to be right; the latter keeps its raw form.
 
     Args:
         method: what the result answers.
@@ -31,12 +32,18 @@ def look_over(method: str, label: str, returned: object, result: R) -> R:
     Raises:
         InvalidResultError: a part of it has the wrong type or no JSON form.
     """
-    if result.raw is not None or not _holds_structs(returned):
+    row = METHODS[method]["client"]
+    if not _holds_structs(returned) or _is_as_it_came(row, result):
         return result
     try:
-        return cast("R", _read(METHODS[method]["client"], Raw(encode_value(result))))
+        return cast("R", _read(row, Raw(encode_value(result))))
     except (MismatchError, DecodeError) as error:
         raise InvalidResultError(label, str(error), cause=error) from error
+
+
+def _is_as_it_came(row: Method, result: Result) -> bool:
+    # Structs are frozen, but the lists and dictionaries in them are not.
+    return result.raw is not None and admit_result(row, result.raw)[0] == result
 
 
 def _read(row: Method, raw: Raw) -> object:

@@ -38,4 +38,4 @@ class Roots:
 
 
 def _tell_nobody() -> None:
-    """Tell nobody: the protocol has no notice for roots of a server."""
+    """Do nothing: the protocol has no notice for roots of a server."""

@@ -1,5 +1,6 @@
 """How a handler is run: on the loop, or in a thread so that it cannot hold up the others."""
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -14,7 +15,7 @@ from suaveplan_mcp.server.logging import LogError
 from suaveplan_mcp.server.refusals import InvalidArgumentsError, RegistrationError
 from suaveplan_mcp.server.signatures.signature import CallableShape
 
-# These tell of an exchange with somebody else, or of a mistake in the handler, so they are no answer to its caller.
+# These tell of an exchange with another peer, or of a mistake in the handler, so they are no answer to its caller.
 _NO_ANSWERS: Final = frozenset(
     {
         MCP_CODES.ALREADY_CONNECTED,
@@ -29,6 +30,9 @@ _NO_ANSWERS: Final = frozenset(
         MCP_CODES.TRANSPORT_ERROR,
     }
 )
+
+PASSING: Final = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)
+"""What ends more than a handler, and so is nothing that the handler failed with."""
 
 _MISTAKES: Final = (AskError, InvalidArgumentsError, LogError, RegistrationError)
 
@@ -59,7 +63,7 @@ class Runner:
             inline: run a plain function on the loop all the same.
 
         Raises:
-            BaseException: whatever the handler raises.
+            BaseException: what the handler raises.
         """
         context = None if shape.context_parameter is None else self._make_context(call)
         if shape.is_async:
@@ -80,19 +84,21 @@ class Runner:
         """
         try:
             return await self.run(shape, arguments, call, inline=inline)
-        except Exception as error:
+        except PASSING:
+            raise
+        except BaseException as error:
             if is_answer(error):
                 raise
             text = f"the handler of {shape.label} failed: {error}"
             raise MCPError(MCP_CODES.HANDLER_FAILED, text, cause=error, context={"handler": shape.label}) from error
 
 
-def is_answer(error: Exception) -> bool:
-    """Tell whether an exception that a handler let through is meant for whoever called it.
+def is_answer(error: BaseException) -> bool:
+    """Tell whether an exception that a handler let through is meant for its caller.
 
-    A number of its own, as an error from another peer has, makes an `MCPError` an answer in any case. Otherwise those
-    are none that only the handler can do something about.
+    What a peer answered to the handler never is: it was said to this side. A number of its own makes any other
+    `MCPError` an answer. Otherwise those are none that only the handler can do something about.
     """
-    if not isinstance(error, MCPError) or isinstance(error, _MISTAKES):
+    if not isinstance(error, MCPError) or isinstance(error, _MISTAKES) or error.received:
         return False
     return error.jsonrpc_code is not None or error.code not in _NO_ANSWERS

@@ -33,12 +33,12 @@ def to_result(value: object, signature: ToolSignature) -> CallToolResult:
         signature: the tool's.
 
     Raises:
-        InvalidResultError: the value has no JSON form, or does not fit the output schema.
+        InvalidResultError: the value has no JSON form, or it or its structured content does not fit the output schema.
     """
     if isinstance(value, CallToolResult):
-        return value
+        return _keeping_promises(value, signature)
     if _has_result_shape(value, signature):
-        return _decode_result(value, signature)
+        return _keeping_promises(_decode_result(value, signature), signature)
     if signature.output_schema is not None:
         return _data(value, signature)
     if isinstance(value, CONTENT_TYPES):
@@ -56,7 +56,10 @@ def to_result(value: object, signature: ToolSignature) -> CallToolResult:
 
 def error_result(error: BaseException) -> CallToolResult:
     """Tell the caller, and so the model, why a tool failed."""
-    return CallToolResult(content=[TextContent(text=f"Error: {str(error) or type(error).__name__}")], is_error=True)
+    text = str(error) or type(error).__name__
+    # An exception may quote half a surrogate pair, such as the name of a file that is no text; JSON cannot.
+    text = text.encode(errors="replace").decode()
+    return CallToolResult(content=[TextContent(text=f"Error: {text}")], is_error=True)
 
 
 def is_wrapped(schema: JsonObject | None, content: JsonValue | Raw | UnsetType = UNSET) -> bool:
@@ -120,6 +123,13 @@ def _has_result_shape(value: object, signature: ToolSignature) -> bool:
     )
 
 
+def _keeping_promises(result: CallToolResult, signature: ToolSignature) -> CallToolResult:
+    """Return a whole result that a handler made, unless it breaks its output schema; a failure promises nothing."""
+    if not result.is_error:
+        signature.require_promised(result.structured_content)
+    return result
+
+
 def _decode_result(value: object, signature: ToolSignature) -> CallToolResult:
     try:
         result = _result_decoder.decode(encode_value(value))
@@ -154,7 +164,7 @@ def _data(value: object, signature: ToolSignature) -> CallToolResult:
     data = signature.encode(value)
     content: list[ContentBlock] = [TextContent(text=data.decode())]
     if signature.structured or data.startswith(b"{"):
-        # Whoever sends the result writes the bytes as they are; a reader in the same process decodes them.
+        # The sender of the result writes the bytes as they are; a reader in the same process decodes them.
         return CallToolResult(content=content, structured_content=cast("JsonValue", Raw(data)))
     return CallToolResult(content=content)
 

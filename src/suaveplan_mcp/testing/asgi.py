@@ -148,7 +148,7 @@ class AsgiExchange:
             self._events += self._decoder.feed(part)
             self._complete = not message.get("more_body", False)
             if self._complete:
-                # Nothing more is to be had, which is what a web server says in this way.
+                # Nothing more is to be had, and a web server says so in this way.
                 self._requests.put_nowait({"type": "http.disconnect"})
         self._changed.set()
 

@@ -17,7 +17,16 @@ from suaveplan_mcp.jsonrpc.messages import (
     Request,
     Response,
 )
-from suaveplan_mcp.transport.base import Delivery, Post, Transport, TransportBase, find_failure, find_post
+from suaveplan_mcp.transport.base import (
+    Delivery,
+    Post,
+    Transport,
+    TransportBase,
+    find_failure,
+    find_post,
+    is_in_process,
+)
+from suaveplan_mcp.transport.frames import to_message
 
 _Single = Request | Notification | Response | ErrorResponse | InvalidMessage
 
@@ -29,7 +38,7 @@ class RecordingTransport(TransportBase):
     stream pass through. Where the wrapped transport has no `post`, `post` is None here.
 
     Args:
-        inner: the transport to wrap; nobody else should listen to it.
+        inner: the transport to wrap; nothing else should listen to it.
 
     Attributes:
         sent: the messages given to `inner`, oldest first, with params, results and error data as plain JSON values. One
@@ -40,6 +49,7 @@ class RecordingTransport(TransportBase):
     def __init__(self, inner: Transport) -> None:
         super().__init__()
         self.inner = inner
+        self.in_process = is_in_process(inner)
         self.sent: list[Message] = []
         self.received: list[Message] = []
         inner_post = find_post(inner)
@@ -57,7 +67,9 @@ class RecordingTransport(TransportBase):
 
         Raises:
             MCPTransportError: as the wrapped transport raises it.
+            MCPProtocolError: `PROTOCOL_INVALID`, it is no message, nor a dict with the members of one.
         """
+        message = to_message(message)
         record = self._record_sent(message)
         try:
             await self.inner.send(message, delivery=delivery)
@@ -71,6 +83,7 @@ class RecordingTransport(TransportBase):
         self._finish()
 
     def _post(self, inner_post: Post, message: Message, *, delivery: Delivery | None = None) -> None:
+        message = to_message(message)
         record = self._record_sent(message)
         try:
             inner_post(message, delivery=delivery)

@@ -19,6 +19,7 @@ from suaveplan_mcp.jsonrpc.messages import (
 from suaveplan_mcp.protocol.revisions import LATEST_HANDSHAKE
 from suaveplan_mcp.testing.recording import copy_message
 from suaveplan_mcp.transport.base import Transport, find_post
+from suaveplan_mcp.transport.frames import to_message
 
 _IMPLEMENTATION: JsonObject = {"name": "scripted-peer", "version": "1"}
 
@@ -138,8 +139,12 @@ class ScriptedPeer:
         self._post(ErrorResponse(id, ErrorObject(number, message, data)))
 
     def send_raw(self, message: Message) -> None:
-        """Send any message as it is."""
-        self._post(message)
+        """Send any message as it is; a dict with the members of one becomes one first.
+
+        Raises:
+            MCPProtocolError: `PROTOCOL_INVALID`, it is no message.
+        """
+        self._post(to_message(message))
 
     async def handshake(self, *, revision: str = LATEST_HANDSHAKE, capabilities: JsonObject | None = None) -> Request:
         """Play the server's side of the opening handshake.

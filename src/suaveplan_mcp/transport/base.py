@@ -55,12 +55,38 @@ class Post(Protocol):
         ...
 
 
+class Paced(Protocol):
+    """What a transport also has that knows how much the peer has left unread.
+
+    Attributes:
+        may_pause: asked while it is congested, whether it may read no further until it is not; its user sets it. A peer
+            that floods us must not fill the memory with answers, but one that owes us answers must be heard.
+    """
+
+    may_pause: Callable[[], bool]
+
+    @property
+    def congested(self) -> bool:
+        """Whether so much is unwritten that what can wait should."""
+        ...
+
+    @property
+    def overfull(self) -> bool:
+        """Whether so much is unwritten that what can be missed should be left out."""
+        ...
+
+    async def drained(self) -> None:
+        """Wait until it is not congested any more, or closed; never raises for what the transport meets."""
+        ...
+
+
 @runtime_checkable
 class Transport(Protocol):
     """A way to one peer.
 
-    A transport may also have a method `post` (see `Post`) and an attribute `failure: MCPTransportError | None` that
-    says why it ended when that was no orderly close; whoever uses one asks with `find_post` and `find_failure`.
+    A transport may also have a method `post` (see `Post`), an attribute `failure: MCPTransportError | None` that says
+    why it ended when that was no orderly close, and what makes it `Paced`; its user asks with `find_post`,
+    `find_failure` and `find_paced`.
     """
 
     @property
@@ -94,16 +120,26 @@ def find_post(transport: Transport) -> Post | None:
     return cast("Post | None", getattr(transport, "post", None))
 
 
+def is_in_process(transport: Transport) -> bool:
+    """Tell whether both ends of the transport are in this process, so that what one end counts is counted."""
+    return cast("bool", getattr(transport, "in_process", False))
+
+
 def find_failure(transport: Transport) -> MCPTransportError | None:
     """Return why the transport ended, or None where it is open, ended in order or cannot tell."""
     return cast("MCPTransportError | None", getattr(transport, "failure", None))
+
+
+def find_paced(transport: Transport) -> Paced | None:
+    """Return the transport as one that knows how much is unread, or None where it cannot tell."""
+    return cast("Paced", transport) if hasattr(transport, "congested") else None
 
 
 class TransportBase:
     """The receiving half of a transport: handlers, the order of delivery, and the end.
 
     Messages are handed on one at a time, in order: one that arrives while another is being handed on waits for its
-    turn, and one that arrives while nobody listens waits for a handler.
+    turn, and one that arrives while there is no handler waits for a handler.
     """
 
     __slots__ = ("_close_handlers", "_closed", "_delivering", "_ended", "_handlers", "_inbox", "failure")
@@ -135,7 +171,7 @@ class TransportBase:
         """
         self._handlers += (handler,)
         if self._inbox and not self._delivering:
-            # Not at once: whoever subscribes may still be setting up what the handler needs.
+            # Not at once: the subscriber may still be setting up what the handler needs.
             self._delivering = True
             asyncio.get_running_loop().call_soon(self._drain)
         self._start_reading()
@@ -231,8 +267,9 @@ class TransportBase:
             _call(handler)
 
     def _refusal(self) -> MCPTransportError:
-        """Return the error for whoever sends after the end."""
-        return MCPTransportError(MCP_CODES.TRANSPORT_CLOSED, "the transport is closed", cause=self.failure)
+        """Return the error of sending after the end, which says why it ended where that was no orderly close."""
+        reason = "" if self.failure is None else f": {self.failure.message}"
+        return MCPTransportError(MCP_CODES.TRANSPORT_CLOSED, f"the transport is closed{reason}", cause=self.failure)
 
 
 def _without(handlers: tuple[_Handler, ...], handler: _Handler) -> tuple[_Handler, ...]:

@@ -14,7 +14,7 @@ def transport_error(problem: str, cause: Exception | None = None) -> MCPTranspor
 class ClosingTransport(TransportBase):
     """A transport whose close takes time, done once by a task of its own.
 
-    That task belongs to nobody's scope, so `close` may be called from any task, by several at once, and be cancelled:
+    That task belongs to no caller, so `close` may be called from any task, by several at once, and be cancelled:
     the clean-up still runs to its end.
 
     Args:

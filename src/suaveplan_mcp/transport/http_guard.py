@@ -1,6 +1,6 @@
 """Who may use a server over HTTP: the checks of `Host` and `Origin` that keep foreign web pages out.
 
-A page may make its own name point to the machine of whoever looks at it, and then talk to servers there. Its requests
+A page may make its own name point to the machine of its reader, and then talk to servers there. Its requests
 give it away: `Host` is the page's name, not the server's, and `Origin` says where the page is from.
 Spec: transports, security warning
 """
@@ -11,15 +11,15 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from suaveplan_mcp.framing.limits import SAMPLE
 from suaveplan_mcp.transport.base import logger
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-"""The longest body of a request, where nobody says otherwise."""
+"""The longest body of a request, by default."""
 
 _FORBIDDEN: Final = 403
 _MISDIRECTED: Final = 421
 _ANY: Final = "*"
-_SAMPLE: Final = 200
 
 _PLACE: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/@\[\]]+?)\.?(?::(\d*|\*))?")
 _ORIGIN: Final = re.compile(r"(?:([a-z][a-z0-9+.-]*)://)?(.+)")
@@ -49,7 +49,7 @@ class _Place(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is this machine, whoever asks."""
+        """Whether it is this machine, seen from any machine."""
         return _LOOPBACK.fullmatch(self.name) is not None
 
 
@@ -57,8 +57,8 @@ class HttpGuard:
     """Tells which requests may be served.
 
     `Host` is checked on every request that arrives at a loopback address, and on all where `allowed_hosts` is given;
-    without it a request that arrives at an address of the network is not checked, since nobody here knows the names of
-    that machine. `Origin` is checked always, where there is one: browsers send it, other programs do not.
+    without it a request that arrives at an address of the network is not checked, since its names are not known here.
+    `Origin` is checked always, where there is one: browsers send it, other programs do not.
 
     Args:
         allowed_hosts: the names of this server, such as `"mcp.example.com"`; those of loopback are known. A port is
@@ -106,14 +106,14 @@ class HttpGuard:
         place = _parse_place(host)
         if place is not None and (place.is_loopback or self._is_own(place, server)):
             return None
-        text = f"{host[:_SAMPLE]!r} is no name of this server; if it ought to be one, add it to `allowed_hosts`"
+        text = f"{host[:SAMPLE]!r} is no name of this server; if it ought to be one, add it to `allowed_hosts`"
         return Refusal(_MISDIRECTED, text)
 
     def _check_origin(self, headers: Mapping[str, str], server: str) -> Refusal | None:
         origin = headers.get("origin")
         if origin is None or self._any_origin or self._is_allowed(origin, headers.get("host"), server):
             return None
-        text = f"pages of {origin[:_SAMPLE]!r} may not use this server; if they may, add it to `allowed_origins`"
+        text = f"pages of {origin[:SAMPLE]!r} may not use this server; if they may, add it to `allowed_origins`"
         return Refusal(_FORBIDDEN, text)
 
     def _is_allowed(self, origin: str, host: str | None, server: str) -> bool:

@@ -1,25 +1,28 @@
 """The client's side of HTTP+SSE: an event stream one way, POSTs the other. Spec: basic, transports, HTTP with SSE"""
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar, cast
 from urllib.parse import urljoin, urlsplit
 
 from suaveplan_mcp.errors import MCP_CODES, MCPTransportError
-from suaveplan_mcp.framing.limits import FrameTooLarge
+from suaveplan_mcp.framing.limits import SAMPLE, FrameTooLarge
 from suaveplan_mcp.jsonrpc.messages import Message
 from suaveplan_mcp.transport.base import Delivery
 from suaveplan_mcp.transport.closing import ClosingTransport, transport_error
 from suaveplan_mcp.transport.frames import decode_frame, encode_frame
 from suaveplan_mcp.transport.stdio import CLOSE_TIMEOUT, MAX_FRAME_BYTES
 
-_SAMPLE: Final = 200
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
+_T = TypeVar("_T")
+
+
 class StreamEvent(Protocol):
-    """One event of a stream, such as `framing.sse.ServerSentEvent`."""
+    """One event of a stream, such as `framing.sse.ServerSentEvent`; without `event`, or as a dict, it will do too."""
 
     @property
     def event(self) -> str | None:
@@ -32,41 +35,45 @@ class StreamEvent(Protocol):
         ...
 
 
+AnyEvent = StreamEvent | Mapping[str, bytes | str] | FrameTooLarge
+"""What an event stream yields; a dict has the members of a `StreamEvent`."""
+
+
 class EventSource(Protocol):
     """An open event stream. An async generator of events will do as well: it needs no `close`."""
 
-    def __aiter__(self) -> AsyncIterator[StreamEvent | FrameTooLarge]:
+    def __aiter__(self) -> AsyncIterator[AnyEvent]:
         """Iterate over the events; end with the stream, raise when it breaks."""
         ...
 
-    async def close(self) -> None:
-        """Let go of the stream."""
+    def close(self) -> object:
+        """Let go of the stream; what it returns is awaited where it can be."""
         ...
 
 
 class FetchResponse(Protocol):
-    """The answer to one POST; it may have `async text() -> str` in place of `read`."""
+    """The answer to one POST; its body is the result of `read()` or `text()`, awaited where it can be, or none."""
 
     @property
     def status(self) -> int:
         """The HTTP status."""
         ...
 
-    async def read(self) -> bytes:
-        """Return the whole body."""
-        ...
-
 
 class Fetch(Protocol):
     """Make one HTTP request."""
 
-    def __call__(self, url: str, *, method: str, headers: Mapping[str, str], body: bytes) -> Awaitable[FetchResponse]:
-        """Return the response, whatever its status; raise when there is none."""
+    def __call__(
+        self, url: str, *, method: str, headers: Mapping[str, str], body: bytes
+    ) -> FetchResponse | Awaitable[FetchResponse]:
+        """Return the response, of any status; raise when there is none. What it returns is awaited where it can be."""
         ...
 
 
-OpenEventSource = Callable[[str], EventSource | AsyncIterator[StreamEvent | FrameTooLarge]]
-"""Open the event stream at a URL; it may connect at once or when the iteration starts."""
+_Source = EventSource | AsyncIterator[AnyEvent]
+
+OpenEventSource = Callable[[str], _Source | Awaitable[_Source]]
+"""Open the event stream at a URL, at once, when it is awaited, or when the iteration starts."""
 
 _Outgoing = tuple[bytes, Mapping[str, str], "asyncio.Future[None] | None"]
 
@@ -111,7 +118,7 @@ class HttpSseTransport(ClosingTransport):
         self._source: object = None
 
     def post(self, message: Message, *, delivery: Delivery | None = None) -> None:
-        """Queue `message`; a POST that fails closes the transport, since nobody else would hear of it.
+        """Queue `message`; a POST that fails closes the transport, since no caller would hear of it.
 
         Args:
             message: what to send.
@@ -161,7 +168,7 @@ class HttpSseTransport(ClosingTransport):
             while self._queue and self.failure is None:
                 frame, headers, taken = self._queue[0]
                 error = await self._post_frame(self._post_url or self._endpoint, frame, headers)
-                # Only now: the clean-up tells whoever waits for a POST that was cancelled.
+                # Only now: the clean-up tells those who wait for a POST that was cancelled.
                 self._queue.popleft()
                 self._settle(taken, error)
         finally:
@@ -169,7 +176,7 @@ class HttpSseTransport(ClosingTransport):
 
     async def _post_frame(self, url: str, frame: bytes, headers: Mapping[str, str]) -> MCPTransportError | None:
         try:
-            response = await self._fetch(url, method="POST", headers=headers, body=frame)
+            response = await _settled(self._fetch(url, method="POST", headers=headers, body=frame))
             body = await _read_body(response)
         except Exception as error:
             return transport_error(f"the POST to {_address(url)} failed: {error!r}", error)
@@ -177,7 +184,7 @@ class HttpSseTransport(ClosingTransport):
             return None
         return MCPTransportError(
             MCP_CODES.TRANSPORT_ERROR,
-            f"the POST to {_address(url)} was answered with {response.status}: {body[:_SAMPLE]!r}",
+            f"the POST to {_address(url)} was answered with {response.status}: {body[:SAMPLE]!r}",
             context={"status": response.status},
         )
 
@@ -198,7 +205,7 @@ class HttpSseTransport(ClosingTransport):
 
     async def _read(self) -> None:
         try:
-            source = self._source = self._open_source(self._endpoint)
+            source = self._source = await _settled(self._open_source(self._endpoint))
             async for event in source:
                 self._take_event(event)
         except Exception as error:
@@ -208,17 +215,17 @@ class HttpSseTransport(ClosingTransport):
             self._fail(transport_error("the event stream ended before it named the endpoint to post to"))
         self._end()
 
-    def _take_event(self, event: StreamEvent | FrameTooLarge) -> None:
+    def _take_event(self, event: AnyEvent) -> None:
         if isinstance(event, FrameTooLarge):
             self._receive(decode_frame(event))
             return
-        data = event.data.encode() if isinstance(event.data, str) else event.data
-        if event.event == "endpoint":
+        kind, data = _members(event)
+        if kind == "endpoint":
             if self._post_url is None:
                 self._take_endpoint(data)
-        elif (event.event or "message") == "message" and data:
+        elif kind == "message" and data:
             over = len(data) > self._max_frame_bytes
-            frame = FrameTooLarge(self._max_frame_bytes, len(data), data[:_SAMPLE], data[-_SAMPLE:]) if over else data
+            frame = FrameTooLarge(self._max_frame_bytes, len(data), data[:SAMPLE], data[-SAMPLE:]) if over else data
             self._receive(decode_frame(frame))
 
     def _take_endpoint(self, data: bytes) -> None:
@@ -229,7 +236,7 @@ class HttpSseTransport(ClosingTransport):
             same_origin, url = False, ""
         if not same_origin:
             # Our messages may carry secrets, so a server may not have them sent elsewhere.
-            problem = f"the endpoint to post to is not of the origin of {_address(self._endpoint)}: {data[:_SAMPLE]!r}"
+            problem = f"the endpoint to post to is not of the origin of {_address(self._endpoint)}: {data[:SAMPLE]!r}"
             self._fail(transport_error(problem))
             return
         self._post_url = url
@@ -252,15 +259,30 @@ class HttpSseTransport(ClosingTransport):
         await self._within_timeout(loop.create_task(self._close_source()))
 
     async def _close_source(self) -> None:
-        close: Callable[[], Awaitable[None]] | None = getattr(self._source, "close", None)
+        close: Callable[[], object] | None = getattr(self._source, "close", None)
         if close is not None:
-            await close()
+            await _settled(close())
+
+
+def _members(event: StreamEvent | Mapping[str, bytes | str]) -> tuple[object, bytes]:
+    """Return the type of an event and its data."""
+    if isinstance(event, Mapping):
+        kind, data = event.get("event"), event.get("data", b"")
+    else:
+        kind, data = getattr(event, "event", None), event.data
+    return kind or "message", data.encode() if isinstance(data, str) else data
 
 
 async def _read_body(response: FetchResponse) -> bytes | str:
     # Also of a good answer: its connection is not free before.
-    read: Callable[[], Awaitable[bytes | str]] = getattr(response, "read", None) or getattr(response, "text")  # noqa: B009
-    return await read()
+    read: Callable[[], bytes | str | Awaitable[bytes | str]] | None
+    read = getattr(response, "read", None) or getattr(response, "text", None)
+    return b"" if read is None else await _settled(read())
+
+
+async def _settled(value: _T | Awaitable[_T]) -> _T:
+    """Return a value, or what it turns out to be when it is awaited."""
+    return await value if inspect.isawaitable(value) else cast("_T", value)
 
 
 def origin_of(url: str) -> tuple[str, str | None, int | None]:

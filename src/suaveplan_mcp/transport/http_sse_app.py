@@ -120,7 +120,7 @@ class HttpSseApp:
 
     Args:
         attach: serves the transport of a new client; it is awaited before the stream begins.
-        session_ids: makes ids that nobody can guess.
+        session_ids: makes ids that cannot be guessed.
         path: where the event stream is, inside the application.
         messages_path: where messages are posted to, likewise.
         guard: tells which requests may be served.

@@ -1,7 +1,10 @@
 """Two ends in one process: a message posted at one is handled at the other before `post` returns."""
 
+from typing import ClassVar
+
 from suaveplan_mcp.jsonrpc.messages import Message
 from suaveplan_mcp.transport.base import Delivery, TransportBase
+from suaveplan_mcp.transport.frames import MESSAGE_TYPES, to_message
 
 
 class InMemoryTransport(TransportBase):
@@ -13,6 +16,8 @@ class InMemoryTransport(TransportBase):
     """
 
     __slots__ = ("_peer",)
+
+    in_process: ClassVar[bool] = True
 
     def __init__(self, peer: "InMemoryTransport | None" = None) -> None:
         """Make one end, and the other with it; use `pair`."""
@@ -29,15 +34,18 @@ class InMemoryTransport(TransportBase):
         """Hand `message` to the peer.
 
         Args:
-            message: the very object the peer's handlers get.
+            message: the very object the peer's handlers get; a dict with the members of one becomes one first.
             delivery: handed on where it has headers or a principal; a related request says nothing here, since there is
                 only one stream.
 
         Raises:
             MCPTransportError: `TRANSPORT_CLOSED`, one of the ends is closed.
+            MCPProtocolError: `PROTOCOL_INVALID`, it is no message.
         """
         if self._ended:
             raise self._refusal()
+        if type(message) not in MESSAGE_TYPES:
+            message = to_message(message)
         if delivery is not None and not delivery.headers and delivery.principal is None:
             delivery = None
         self._peer._receive(message, delivery)
@@ -47,6 +55,7 @@ class InMemoryTransport(TransportBase):
 
         Raises:
             MCPTransportError: `TRANSPORT_CLOSED`, one of the ends is closed.
+            MCPProtocolError: `PROTOCOL_INVALID`, it is no message.
         """
         self.post(message, delivery=delivery)
 

@@ -15,7 +15,7 @@ def media_type_of(content_type: str) -> str:
 
 
 def is_acceptable(accept: str, media_type: str) -> bool:
-    """Tell whether whoever sent an `Accept` header takes a media type.
+    """Tell whether the sender of an `Accept` header takes a media type.
 
     Args:
         accept: the header; an empty one takes anything.

@@ -16,6 +16,12 @@ MAX_FRAME_BYTES: Final = 64 * 1024 * 1024
 HIGH_WATER: Final = 1024 * 1024
 CLOSE_TIMEOUT: Final = 2.0
 
+_CONGESTED: Final = 4
+"""How many times `high_water` may be unwritten before requests wait and no more is read."""
+
+_OVERFULL: Final = 64
+"""How many times before notifications are left out."""
+
 
 class ByteWriter(Protocol):
     """Where bytes go.
@@ -35,17 +41,27 @@ class ByteWriter(Protocol):
 class PromptByteWriter(ByteWriter, Protocol):
     """A writer with a buffer of its own."""
 
+    @property
+    def unwritten(self) -> int:
+        """How many bytes are in the buffer."""
+        ...
+
     def write_soon(self, data: bytes, /) -> None:
         """Take `data` to be written in order; never block."""
         ...
 
     async def drain(self) -> None:
-        """Wait until the buffer is down to an agreeable size."""
+        """Wait until the buffer is empty."""
         ...
 
 
 class _Outgoing(Protocol):
     """The sending half; `fail` closes the transport and gives the error to raise."""
+
+    @property
+    def unwritten(self) -> int:
+        """How many bytes are queued and not written."""
+        ...
 
     def post(self, line: bytes) -> None:
         """Queue a line."""
@@ -55,8 +71,12 @@ class _Outgoing(Protocol):
         """Write a line."""
         ...
 
+    async def drained(self) -> None:
+        """Wait until what is queued is written."""
+        ...
+
     async def flush(self) -> None:
-        """Write what is queued."""
+        """Write what is queued; where this is cancelled, writing ends."""
         ...
 
 
@@ -66,20 +86,26 @@ _Fail = Callable[[Exception | None], MCPTransportError]
 class _PromptOutgoing:
     """Writes the first line of a loop iteration at once, and joins the others into one write at its end."""
 
-    __slots__ = ("_fail", "_flush_due", "_high_water", "_lines", "_undrained", "_writable")
+    __slots__ = ("_fail", "_flush_due", "_high_water", "_lines", "_size", "_undrained", "_writable")
 
     def __init__(self, writable: PromptByteWriter, high_water: int, fail: _Fail) -> None:
         self._writable = writable
         self._high_water = high_water
         self._fail = fail
         self._lines: list[bytes] = []
+        self._size = 0
         self._flush_due = False
         self._undrained = 0
+
+    @property
+    def unwritten(self) -> int:
+        return self._size + self._writable.unwritten
 
     def post(self, line: bytes) -> None:
         self._undrained += len(line)
         if self._flush_due:
             self._lines.append(line)
+            self._size += len(line)
             return
         self._flush_due = True
         asyncio.get_running_loop().call_soon(self._flush_later)
@@ -91,13 +117,16 @@ class _PromptOutgoing:
         if self._undrained > self._high_water:
             await self._drain()
 
-    async def flush(self) -> None:
+    async def drained(self) -> None:
         self._write_lines()
         await self._drain()
 
+    async def flush(self) -> None:
+        await self.drained()
+
     def _flush_later(self) -> None:
         self._flush_due = False
-        # Nobody waits here; the failure is kept by the transport.
+        # No caller waits here; the failure is kept by the transport.
         with suppress(MCPTransportError):
             self._write_lines()
 
@@ -105,6 +134,7 @@ class _PromptOutgoing:
         if self._lines:
             data = b"".join(self._lines)
             self._lines.clear()
+            self._size = 0
             self._write(data)
 
     def _write(self, data: bytes) -> None:
@@ -124,7 +154,7 @@ class _PromptOutgoing:
 class _QueuedOutgoing:
     """Writes from a task that lives as long as there are lines; all that are there when a write begins go together."""
 
-    __slots__ = ("_fail", "_lines", "_waiters", "_writable", "_writer")
+    __slots__ = ("_fail", "_lines", "_waiters", "_writable", "_writer", "unwritten")
 
     def __init__(self, writable: ByteWriter, fail: _Fail) -> None:
         self._writable = writable
@@ -132,9 +162,11 @@ class _QueuedOutgoing:
         self._lines: list[bytes] = []
         self._waiters: list[asyncio.Future[None]] = []
         self._writer: asyncio.Task[None] | None = None
+        self.unwritten = 0
 
     def post(self, line: bytes) -> None:
         self._lines.append(line)
+        self.unwritten += len(line)
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write_lines())
 
@@ -143,6 +175,10 @@ class _QueuedOutgoing:
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         await waiter
+
+    async def drained(self) -> None:
+        if self._writer is not None:
+            await asyncio.wait((self._writer,))
 
     async def flush(self) -> None:
         if self._writer is not None:
@@ -156,6 +192,7 @@ class _QueuedOutgoing:
                 self._lines.clear()
                 waiters, self._waiters = self._waiters, []
                 await self._writable.write(data)
+                self.unwritten -= len(data)
                 for waiter in waiters:
                     if not waiter.done():
                         waiter.set_result(None)
@@ -169,16 +206,26 @@ class _QueuedOutgoing:
 
     def _give_up(self, waiters: list[asyncio.Future[None]], failure: MCPTransportError) -> None:
         self._lines.clear()
+        self.unwritten = 0
         for waiter in (*waiters, *self._waiters):
             if not waiter.done():
                 waiter.set_exception(failure)
         self._waiters.clear()
 
 
-class StdioTransport(ClosingTransport):
-    """Messages as lines over streams that were passed in; make it with `create_stdio_transport`."""
+def _never() -> bool:
+    return False
 
-    __slots__ = ("_decoder", "_outgoing", "_readable", "_reader", "_writable")
+
+class StdioTransport(ClosingTransport):
+    """Messages as lines over streams that were passed in; make it with `create_stdio_transport`.
+
+    Attributes:
+        may_pause: asked, while the peer leaves more than four times `high_water` unread, whether nothing more may be
+            read from it until that is written; set it where that cannot keep an answer from coming.
+    """
+
+    __slots__ = ("_decoder", "_high_water", "_outgoing", "_paused", "_readable", "_reader", "_writable", "may_pause")
 
     def __init__(
         self,
@@ -195,11 +242,32 @@ class StdioTransport(ClosingTransport):
         self._writable = writable
         self._decoder = LineDecoder(max_frame_bytes)
         self._reader: asyncio.Task[None] | None = None
+        self._high_water = high_water
+        # The wait of the reader, while it does not read.
+        self._paused: asyncio.Task[None] | None = None
+        self.may_pause: Callable[[], bool] = _never
         self._outgoing: _Outgoing
-        if hasattr(writable, "write_soon"):
+        if hasattr(writable, "write_soon") and hasattr(writable, "unwritten"):
             self._outgoing = _PromptOutgoing(cast("PromptByteWriter", writable), high_water, self._fail_to_write)
         else:
             self._outgoing = _QueuedOutgoing(writable, self._fail_to_write)
+
+    @property
+    def congested(self) -> bool:
+        """Whether more than four times `high_water` is unwritten."""
+        return self._outgoing.unwritten > _CONGESTED * self._high_water and not self._ended
+
+    @property
+    def overfull(self) -> bool:
+        """Whether more than 64 times `high_water` is unwritten."""
+        return self._outgoing.unwritten > _OVERFULL * self._high_water and not self._ended
+
+    async def drained(self) -> None:
+        """Wait until everything is written, or the transport is closed."""
+        if self._paused is not None:
+            # What waits for room may be a request.
+            self._paused.cancel()
+        await self._until_written()
 
     def post(self, message: Message, *, delivery: Delivery | None = None) -> None:
         """Queue `message`; messages queued in the same loop iteration are written together.
@@ -230,6 +298,9 @@ class StdioTransport(ClosingTransport):
     def _line_of(self, message: Message) -> bytes:
         if self._ended:
             raise self._refusal()
+        if self._paused is not None:
+            # The message may be a request, whose answer has to be read.
+            self._paused.cancel()
         return encode_line(encode_frame(message))
 
     def _start_reading(self) -> None:
@@ -239,6 +310,8 @@ class StdioTransport(ClosingTransport):
     async def _read(self) -> None:
         try:
             async for chunk in self._readable:
+                while self.congested and self.may_pause():
+                    await self._pause()
                 for frame in self._decoder.feed(chunk):
                     self._receive(decode_frame(frame))
         except Exception as error:
@@ -247,6 +320,20 @@ class StdioTransport(ClosingTransport):
         for frame in self._decoder.finish():
             self._receive(decode_frame(frame))
         self._end()
+
+    async def _pause(self) -> None:
+        """Wait until everything is written, or until there is something new to write: it may be time to read then."""
+        paused = self._paused = asyncio.get_running_loop().create_task(self._until_written())
+        try:
+            await asyncio.wait((paused,))
+        finally:
+            self._paused = None
+            paused.cancel()
+
+    async def _until_written(self) -> None:
+        # The failure is kept by the transport, which has closed.
+        with suppress(MCPTransportError):
+            await self._outgoing.drained()
 
     def _fail_to_write(self, error: Exception | None) -> MCPTransportError:
         if error is None:

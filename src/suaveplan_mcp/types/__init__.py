@@ -2,9 +2,14 @@
 
 Structs only: no rules, no I/O and no defaults that depend on a revision. When a method or a field lives is written in
 `protocol`; what a peer may do with a value is decided there too. Modules here import `jsonrpc.messages`, for what JSON
-is, and each other.
+is, and each other; the envelopes themselves are that room's, under the specification's names.
 """
 
+from suaveplan_mcp.jsonrpc.messages import ErrorResponse as JSONRPCErrorResponse
+from suaveplan_mcp.jsonrpc.messages import Message as JSONRPCMessage
+from suaveplan_mcp.jsonrpc.messages import Notification as JSONRPCNotification
+from suaveplan_mcp.jsonrpc.messages import Request as JSONRPCRequest
+from suaveplan_mcp.jsonrpc.messages import Response as JSONRPCResultResponse
 from suaveplan_mcp.types.annotations import Annotations, Role
 from suaveplan_mcp.types.base import NotificationParams, Received, RequestParams, Result, WireStruct, keep_raw
 from suaveplan_mcp.types.caching import CacheableResult, CacheScope
@@ -241,6 +246,11 @@ __all__ = [
     "InputRequiredResult",
     "InputResponseRequestParams",
     "InputResponses",
+    "JSONRPCErrorResponse",
+    "JSONRPCMessage",
+    "JSONRPCNotification",
+    "JSONRPCRequest",
+    "JSONRPCResultResponse",
     "LegacyTitledEnumSchema",
     "ListPromptsResult",
     "ListResourceTemplatesResult",

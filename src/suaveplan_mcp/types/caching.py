@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from suaveplan_mcp.types.base import Result
 
 CacheScope: TypeAlias = Literal["private", "public"]
-"""Who may be given a cached copy: only who asked, or anybody. Spec: server/utilities/caching"""
+"""Who may be given a cached copy: only the client that asked, or any client. Spec: server/utilities/caching"""
 
 
 class CacheableResult(Result, frozen=True, kw_only=True):

@@ -1,8 +1,11 @@
 """Suggestions while a user types an argument. Spec: server/utilities/completion"""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from suaveplan_mcp.types.base import RequestParams, Result, WireStruct
+
+MAX_VALUES: Final = 100
+"""How many values an answer may have. Spec: server/utilities/completion"""
 
 
 class PromptReference(WireStruct, frozen=True, kw_only=True, tag_field="type", tag="ref/prompt"):

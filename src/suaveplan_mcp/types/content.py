@@ -144,7 +144,7 @@ class UnknownContent:
         return f"UnknownContent({bytes(self._raw)!r})"
 
 
-# Whoever reads content must expect `UnknownContent`, so checkers see it in the unions. msgspec must not: it can decode
+# A reader of content must expect `UnknownContent`, so checkers see it in the unions. msgspec must not: it can decode
 # only the types it knows, and the rules of the protocol put an `UnknownContent` in the place of the rest.
 if TYPE_CHECKING:
     ContentBlock: TypeAlias = (
@@ -168,7 +168,7 @@ class ToolResultContent(WireStruct, frozen=True, kw_only=True, tag_field="type",
     tool_use_id: str
     content: list[ContentBlock]
     structured_content: JsonValue | UnsetType = UNSET
-    is_error: bool | None = None
+    is_error: bool = False
     meta: JsonObject | None = field(name="_meta", default=None)
 
 

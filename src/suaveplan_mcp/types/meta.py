@@ -1,7 +1,7 @@
 """The keys the specification reserves in `_meta`. Spec: basic
 
-On the wire structs `_meta` stays a JSON object, because anybody may add keys to it. These structs are views of the
-reserved keys, for whoever has to read them: `msgspec.convert(params.meta, RequestMetaObject)`.
+On the wire structs `_meta` stays a JSON object, because any peer may add keys to it. These structs are views of the
+reserved keys, for code that reads them: `msgspec.convert(params.meta, RequestMetaObject)`.
 """
 
 from typing import Final

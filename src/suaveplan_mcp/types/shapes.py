@@ -1,4 +1,4 @@
-"""Tables of where lists and content sit, for whoever decodes them piece by piece.
+"""Tables of where lists and content sit, for code that decodes them piece by piece.
 
 A result with one bad item, or with content of an unknown type, is not lost as a whole: `protocol` decodes the pieces
 one after the other. What it has to know about the types is written here, beside them.

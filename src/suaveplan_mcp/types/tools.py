@@ -112,4 +112,4 @@ class CallToolResult(Result, frozen=True, kw_only=True):
 
     content: list[ContentBlock]
     structured_content: JsonValue | UnsetType = UNSET
-    is_error: bool | None = None
+    is_error: bool = False

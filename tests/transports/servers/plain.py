@@ -12,7 +12,7 @@ from typing import Any
 from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
 from suaveplan_mcp.runtime.threads import WorkerThreads
 from suaveplan_mcp.serving import run
-from suaveplan_mcp.transport.base import Transport
+from suaveplan_mcp.transport.base import Transport, find_paced
 
 COUNT_STDIN = "import sys; print(len(sys.stdin.read()))"
 
@@ -24,9 +24,11 @@ class PlainServer:
         self.threads = WorkerThreads()
 
     async def start(self, transport: Transport) -> JsonRpcDispatcher:
+        self.transport = transport
         self.dispatcher = JsonRpcDispatcher(transport, side="server")
         for name in (
             "echo",
+            "chatter",
             "child",
             "print",
             "system",
@@ -48,6 +50,20 @@ class PlainServer:
 
     async def echo(self, params: Any) -> Any:
         return params
+
+    async def chatter(self, params: Any) -> Any:
+        """Return how many messages were sent in a row, at the most, to a client that was behind with its reading."""
+        transport, in_a_row, most = find_paced(self.transport), 0, 0
+        assert transport is not None
+        for _ in range(params):
+            sent = self.dispatcher.post_notification("news", "x" * 1000)
+            in_a_row = in_a_row + 1 if transport.congested else 0
+            if in_a_row and not most:
+                sys.stderr.write("the client is behind\n")
+                sys.stderr.flush()
+            most = max(most, in_a_row)
+            await sent
+        return most
 
     async def child(self, params: Any) -> Any:
         command = [sys.executable, "-c", COUNT_STDIN]

@@ -1,11 +1,16 @@
 """The commands that use a server, each with a real one."""
 
 import json
+import logging
+import shlex
+import socket
 import sys
 
 import pytest
 
 from suaveplan_mcp.cli import main
+from suaveplan_mcp.client.mcp_client import MCPClient
+from suaveplan_mcp.errors import MCP_CODES, MCPError
 from tests.transports.plain_process import SERVERS
 
 FILE = str(SERVERS / "tools.py")
@@ -81,6 +86,11 @@ def test_what_a_server_writes_to_stderr_is_shown_where_that_is_asked_for(capsys:
     assert {"loading", "loading by a shell", "about to fail"} <= set(capsys.readouterr().err.splitlines())
 
 
+def test_a_message_over_the_limit_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 1 == main(["call", FILE, "echo", "text=" + "x" * 5000, "--max-frame-bytes", "4096"])
+    assert "over the limit of 4096 bytes" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("uri", "output"),
     [("test://text", "text ≤\n".encode()), ("test://bytes", b"\x00\xff"), ("test://items/7", b"item 7\n")],
@@ -113,3 +123,48 @@ def test_a_server_that_cannot_be_started_is_one_sentence(capsys: pytest.CaptureF
     assert line.startswith(
         "suaveplan-mcp: cannot start the server process 'no-such-command-anywhere': there is no such"
     )
+
+
+def test_a_program_that_is_no_server_is_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    echo = "import sys; [print(line, end='', flush=True) for line in sys.stdin]"
+
+    assert 1 == main(["list", shlex.join([sys.executable, "-c", echo])])
+
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.endswith("is no MCP server: it answers the handshake with 'Method not found: initialize'")
+
+
+def test_a_method_that_a_server_lacks_is_told_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def refuse(self: object, uri: str) -> None:
+        raise MCPError(MCP_CODES.METHOD_NOT_FOUND, "it offers no resources")
+
+    monkeypatch.setattr(MCPClient, "read_resource", refuse)
+
+    assert 1 == main(["read", FILE, "test://text"])
+    assert "suaveplan-mcp: it offers no resources\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "handlers"), [([], 1), (["--debug"], 0)])
+def test_faults_are_logged_where_errors_are_shown_in_full(
+    options: list[str], handlers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logger = logging.getLogger("suaveplan_mcp")
+    monkeypatch.setattr(logger, "handlers", [])
+
+    assert 0 == main(["read", FILE, "test://text", *options])
+    assert handlers == len(logger.handlers)
+
+
+@pytest.mark.parametrize(
+    ("transport", "reason"), [([], "name the transport 'sse'"), (["--transport", "sse"], "the event stream of")]
+)
+def test_a_url_is_opened_over_the_transport_that_is_named(
+    transport: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+
+    assert 1 == main(["list", f"http://127.0.0.1:{port}/x", *transport])
+    assert reason in capsys.readouterr().err

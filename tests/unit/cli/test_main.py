@@ -1,15 +1,19 @@
 """The command line as a whole."""
 
+import os
+import shlex
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from suaveplan_mcp import __main__
 from suaveplan_mcp.cli import main
 from suaveplan_mcp.cli.parser import UsageError
-from suaveplan_mcp.cli.printing import write_line
+from suaveplan_mcp.cli.printing import OutputError, write_bytes, write_error, write_line
 from suaveplan_mcp.version import VERSION
 from tests.transports.plain_process import DEADLINE
 
@@ -68,6 +72,21 @@ def test_a_command_line_that_is_not_complete_is_misuse(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["call", "x.py"], "arguments are required: TOOL\n"),
+        (["run", "x.py", "--port", "99999"], "argument --port: '99999' is no port; they go from 0 to 65535\n"),
+        (["run", "x.py", "--port", "many"], "argument --port: 'many' is no port; they go from 0 to 65535\n"),
+    ],
+)
+def test_misuse_names_what_is_wrong(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+
+    assert capsys.readouterr().err.endswith(sentence)
+
+
+@pytest.mark.parametrize(
     ("error", "status", "sentence"),
     [
         (OSError("the disk is full"), 1, "suaveplan-mcp: the disk is full\n"),
@@ -107,6 +126,34 @@ def test_a_reader_that_has_seen_enough_is_no_reason_to_complain() -> None:
     assert 1 == process.wait(DEADLINE)
 
 
+def test_a_disk_that_is_full_is_one_sentence() -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("only Linux has a device that is always full")
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "suaveplan_mcp", "version"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=DEADLINE, check=False)
+
+    assert (1, b"suaveplan-mcp: cannot write to standard output: No space left on device\n") == (
+        done.returncode,
+        done.stderr,
+    )
+
+
+def test_closed_output_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+
+    assert 1 == main(["version"])
+    assert "suaveplan-mcp: cannot write to standard output: it is closed\n" == capsys.readouterr().err
+    with pytest.raises(OutputError, match="it is closed"):
+        write_bytes(b"a")
+
+
+def test_an_error_is_not_told_where_standard_error_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+
+    assert None is write_error("lost")
+
+
 def test_what_a_terminal_cannot_show_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     terminal = SimpleNamespace(encoding="ascii", write=written.append, flush=lambda: None)
@@ -115,3 +162,73 @@ def test_what_a_terminal_cannot_show_is_escaped(monkeypatch: pytest.MonkeyPatch)
     write_line("a≤b")
 
     assert ["a\\u2264b\n"] == written
+
+
+# Signals
+
+needs_signals = pytest.mark.skipif(os.name != "posix", reason="other systems do not end a process by a signal")
+
+
+@pytest.fixture
+def signal_handlers() -> Iterator[None]:
+    """Put the handlers back that a test changes."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+def be_told(options: object) -> int:
+    signal.raise_signal(signal.SIGTERM)
+    return 7
+
+
+@needs_signals
+@pytest.mark.parametrize("interrupt", [signal.default_int_handler, signal.SIG_IGN])
+@pytest.mark.usefixtures("signal_handlers")
+def test_a_signal_that_would_end_the_process_ends_the_command(
+    interrupt: signal.Handlers, command: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command("version", be_told)
+    signal.signal(signal.SIGINT, interrupt)
+
+    assert 128 + signal.SIGTERM == main(["version"])
+    assert ("", "") == capsys.readouterr()
+    assert signal.SIG_DFL is signal.getsignal(signal.SIGTERM)
+
+
+@needs_signals
+@pytest.mark.usefixtures("signal_handlers")
+def test_a_signal_that_is_ignored_stays_so(command: Callable[..., None]) -> None:
+    command("version", be_told)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    assert 7 == main(["version"])
+
+
+@needs_signals
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_takes_the_server_along_that_a_command_has_started(name: str) -> None:
+    number = signal.Signals[name]
+    server = "import os, sys; print(os.getpid(), file=sys.stderr, flush=True); sys.stdin.read()"
+    target = shlex.join([sys.executable, "-c", server])
+    command = [sys.executable, "-m", "suaveplan_mcp", "list", target, "--stderr"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        server_id = int(process.stderr.readline())
+        process.send_signal(number)
+        assert b"" == process.stderr.read()
+
+    assert 128 + number == process.wait(DEADLINE)
+    with pytest.raises(ProcessLookupError):
+        os.kill(server_id, 0)
+
+
+def test_an_interrupt_while_the_command_is_loaded_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def be_interrupted(name: str) -> ModuleType:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(__main__, "import_module", be_interrupted)
+
+    assert 130 == __main__.main()

@@ -69,6 +69,7 @@ def test_the_server_of_a_file_is_found(text: str, place: str, name: str, write: 
         ("a = MCPServer('a'); b = MCPServer('b')", "", "its servers are a, b; write FILE:NAME to choose one"),
         ("a = MCPServer('a')", ":b", "there is no b in '.*'; its servers are a"),
         ("a = MCPServer('a'); b = 1", ":b", "b is a int in '.*'; its servers are a"),
+        ("def make(): ...", ":make", "make is a function in '.*'; call it there .* server = make"),
         ("\nraise LookupError('no key')", "", "cannot be loaded: LookupError: no key .line 3."),
         ("a = (", "", "cannot be loaded: SyntaxError"),
     ],
@@ -99,6 +100,14 @@ def test_a_file_may_import_its_neighbours_and_have_the_name_of_a_module(write: C
     assert "from the neighbour" == server.name
 
 
+def test_a_message_over_the_limit_is_refused_by_a_file_that_is_served(write: Callable[..., Path]) -> None:
+    with standard_streams() as wire:
+        wire.feed(INITIALIZE.encode() + b"\n")
+        assert 0 == main(["run", str(write("server = MCPServer('served')")), "--max-frame-bytes", "64"])
+
+    assert "over the limit of 64 bytes" in json.loads(wire.written())["error"]["message"]
+
+
 def test_a_file_is_served_on_standard_input_and_output(write: Callable[..., Path]) -> None:
     with standard_streams() as wire:
         wire.feed(INITIALIZE.encode() + b"\n")
@@ -127,11 +136,13 @@ def test_the_options_of_serving_over_http_are_handed_on(
     monkeypatch.setattr("suaveplan_mcp.cli.run.run_sse", lambda server, **options: asked.extend([server, options]))
     file = str(write("server = MCPServer('over HTTP')"))
 
-    assert 0 == main(["run", file, "--transport", "sse", "--host", "::1", "--port", "80", "--path", "/x"])
+    assert 0 == main(
+        ["run", file, "--transport", "sse", "--host", "::1", "--port", "80", "--path", "/x", "--max-frame-bytes", "9"]
+    )
 
     server, options = asked
     assert "over HTTP" == server.name
-    assert {"host": "::1", "port": 80, "path": "/x"}.items() <= options.items()
+    assert {"host": "::1", "port": 80, "path": "/x", "max_frame_bytes": 9}.items() <= options.items()
 
 
 def test_a_thread_that_the_file_starts_does_not_keep_the_process_alive(write: Callable[..., Path]) -> None:
@@ -163,3 +174,9 @@ def test_a_file_that_runs_itself_can_be_run_in_both_ways(
 
     assert ["itself"] == [json.loads(line)["result"]["serverInfo"]["name"] for line in done.stdout.splitlines()]
     assert "" == done.stderr
+
+
+@pytest.mark.parametrize("option", ["--host", "--port", "--path", "--allowed-host", "--allowed-origin"])
+def test_options_of_http_are_misuse_without_it(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 2 == main(["run", "missing.py", option, "80"])
+    assert f"suaveplan-mcp: {option} needs an HTTP transport; add --transport sse\n" == capsys.readouterr().err

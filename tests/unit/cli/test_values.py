@@ -1,5 +1,6 @@
 """Arguments from the command line."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -78,3 +79,9 @@ def test_a_value_that_cannot_be_read_is_a_clear_error(word: str, reason: str) ->
 
 def test_the_arguments_of_a_prompt_are_strings() -> None:
     assert {"a": "1", "b": "[2]"} == parse_texts(["a=1", "b=[2]"])
+
+
+@pytest.mark.parametrize("parse", [parse_texts, lambda words: parse_values(words, SCHEMA)])
+def test_an_argument_that_is_given_twice_is_misuse(parse: Callable[[list[str]], object]) -> None:
+    with pytest.raises(UsageError, match="the argument text is given twice"):
+        parse(["text=a", "flag=true", "text=b"])

@@ -59,6 +59,17 @@ def test_no_meta_stays_no_meta() -> None:
     assert None is copy_meta(None)
 
 
+@pytest.mark.requirement("every-branch-is-reached")
+@pytest.mark.parametrize("token", [0, "mine", None])
+def test_progress_token_of_the_callers_own_is_refused(token: object) -> None:
+    meta: Any = {"progressToken": token}
+
+    with pytest.raises(MCPError, match="on_progress") as caught:
+        copy_meta(meta)
+
+    assert (MCP_CODES.INVALID_PARAMS, "meta.progressToken") == (caught.value.code, caught.value.context["argument"])
+
+
 @pytest.mark.parametrize("meta", [{"a": object()}, [1]])
 def test_meta_that_is_no_json_object_is_refused_by_name(meta: Any) -> None:
     with pytest.raises(MCPError, match="`meta` is not valid"):

@@ -123,6 +123,7 @@ def test_an_elicitation_provider_has_a_mode() -> None:
         MCPClient().set_elicitation_provider(_nothing, form=False)
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method", "every-branch-is-reached")
 @requirement
 async def test_ping_of_the_server_is_answered() -> None:
     async with connected() as (_, peer):
@@ -141,6 +142,7 @@ async def test_what_has_no_provider_is_not_found(method: str, params: dict[str, 
     assert -32601 == answer.error.code
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_changed_roots_are_told_to_a_server_that_knows_of_roots() -> None:
     client = MCPClient(prefetch=False)

@@ -31,6 +31,7 @@ def _list_changes(client: MCPClient) -> list[str]:
     return seen
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_a_subscribed_resource_that_changes_is_read_again_then_told() -> None:
     async with connected() as (client, peer):
@@ -122,6 +123,7 @@ async def test_an_update_before_the_answer_to_the_subscription_counts() -> None:
         assert ["mem://x"] == updates
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method", "every-branch-is-reached")
 @requirement
 async def test_a_change_that_cannot_be_followed_is_swallowed_and_reported() -> None:
     async with connected() as (client, peer):
@@ -135,6 +137,7 @@ async def test_a_change_that_cannot_be_followed_is_swallowed_and_reported() -> N
         assert client.initialized
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_a_changed_list_is_listed_again_then_told() -> None:
     async with connected() as (client, peer):

@@ -20,6 +20,7 @@ async def _complete(answer: object) -> Any:
         return (await ask(peer, "completion/complete", PARAMS)).result
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method", "every-branch-is-reached")
 @requirement
 @pytest.mark.parametrize(
     ("answer", "expected"),
@@ -46,6 +47,7 @@ async def test_more_suggestions_than_allowed_are_counted_but_not_sent() -> None:
     )
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method", "every-branch-is-reached")
 @requirement
 async def test_without_a_provider_nothing_is_suggested() -> None:
     async with connected() as (_, peer):

@@ -20,6 +20,7 @@ def _methods(peer: ScriptedPeer) -> list[str]:
     return [message.method for message in peer.seen if isinstance(message, Request | Notification)]
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_connect_performs_the_handshake() -> None:
     client = MCPClient("host", "9", prefetch=False)
@@ -78,6 +79,7 @@ async def test_before_connecting_nothing_is_known() -> None:
     ]
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_methods_before_connect_raise_not_initialized() -> None:
     client = MCPClient()
@@ -92,6 +94,7 @@ async def test_methods_before_connect_raise_not_initialized() -> None:
     assert [MCP_CODES.NOT_INITIALIZED] * 3 == [e.value.code for e in (called, refreshed, notified)]
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_a_second_connect_raises_already_connected_and_leaves_its_transport_alone() -> None:
     async with connected() as (client, _):
@@ -120,6 +123,7 @@ async def test_a_connect_while_another_one_runs_raises_already_connected() -> No
     await asyncio.wait([first])
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_a_revision_that_is_not_accepted_closes_the_transport() -> None:
     client = MCPClient(accepted_versions=[LATEST_HANDSHAKE])
@@ -140,6 +144,7 @@ async def test_a_revision_that_is_not_accepted_closes_the_transport() -> None:
     assert not client.initialized
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method", "every-branch-is-reached")
 @requirement
 async def test_a_malformed_initialize_result_raises_protocol_invalid() -> None:
     client = MCPClient()
@@ -183,6 +188,7 @@ async def test_a_client_that_failed_to_connect_connects_again() -> None:
     await client.disconnect()
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_connecting_fills_the_lists_the_server_declares() -> None:
     client = MCPClient()
@@ -292,6 +298,7 @@ async def test_a_cancelled_connect_closes_the_transport_and_says_why(*, listing:
     assert listing == ("notifications/cancelled" in _methods(peer))
 
 
+@pytest.mark.requirement("every-branch-is-reached")
 async def test_disconnecting_before_and_after_does_nothing_more() -> None:
     client = MCPClient(prefetch=False)
     await client.disconnect()
@@ -343,6 +350,11 @@ async def test_the_block_disconnects_in_whichever_task_it_ends() -> None:
     assert opened[0].transport.closed
 
 
+@pytest.mark.requirement(
+    "a-client-shakes-hands-and-calls-every-method",
+    "every-branch-is-reached",
+    "lifecycle-events-go-over-one-bus",
+)
 @requirement
 async def test_connecting_and_disconnecting_with_a_reason_are_told_as_events() -> None:
     client = MCPClient(prefetch=False)
@@ -371,6 +383,11 @@ async def test_requests_in_flight_fail_when_the_client_disconnects() -> None:
             await call
 
 
+@pytest.mark.requirement(
+    "a-client-shakes-hands-and-calls-every-method",
+    "every-branch-is-reached",
+    "universal-code-stays-pure",
+)
 @requirement
 async def test_clock_timers_and_ids_are_injected() -> None:
     time = FakeClock(100.0)

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from suaveplan_mcp.client.mcp_client import MCPClient
-from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError
 from suaveplan_mcp.protocol.handshake import HandshakeEra
 from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, LATEST_HANDSHAKE
 from suaveplan_mcp.runtime.abort import AbortController
@@ -36,6 +36,7 @@ requirement = pytest.mark.requirement("a-client-shakes-hands-and-calls-every-met
 OK: Any = {"content": [{"type": "text", "text": "ok"}]}
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_a_tool_call_goes_out_and_its_result_comes_back() -> None:
     async with connected() as (client, peer):
@@ -45,6 +46,7 @@ async def test_a_tool_call_goes_out_and_its_result_comes_back() -> None:
     assert [TextContent(text="ok")] == result.content
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method", "every-branch-is-reached")
 @requirement
 async def test_a_tool_call_without_arguments_sends_the_empty_object() -> None:
     async with connected() as (client, peer):
@@ -69,6 +71,18 @@ async def test_a_call_that_cannot_be_sent_is_refused_at_once() -> None:
             await client.call_tool("echo", {"a": object()})
 
         assert 2 == len(peer.seen)
+
+
+async def test_a_task_that_was_asked_for_comes_back_and_no_other() -> None:
+    moment = "2025-11-25T10:30:00Z"
+    task = {"taskId": "t-1", "status": "working", "createdAt": moment, "lastUpdatedAt": moment, "ttl": None}
+    params: Any = {"name": "research", "task": {"ttl": 1000}}
+    async with connected() as (client, peer):
+        _, created = await exchange(peer, "tools/call", client.request("tools/call", params), {"task": task})
+        with pytest.raises(MCPProtocolError, match="the task 't-1', which it was not asked for"):
+            await exchange(peer, "tools/call", client.call_tool("research"), {"task": task})
+
+    assert ("t-1", "working") == (created.task.task_id, created.task.status)
 
 
 async def _serve_in_memory(call: Any) -> tuple[MCPClient, JsonRpcDispatcher]:
@@ -121,6 +135,7 @@ async def test_headers_reach_the_other_side() -> None:
     await server.close()
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_progress_is_forwarded() -> None:
     seen: list[tuple[float, float | None]] = []
@@ -136,6 +151,7 @@ async def test_progress_is_forwarded() -> None:
     assert [(1, 2)] == seen
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_an_aborted_signal_cancels_the_call() -> None:
     controller = AbortController()
@@ -190,6 +206,7 @@ async def test_without_limits_a_request_waits_for_ever() -> None:
         assert (False, [TextContent(text="ok")]) == (early, (await call).content)
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method", "every-branch-is-reached")
 @requirement
 async def test_an_explicit_zero_timeout_expires_at_once() -> None:
     time = FakeClock()
@@ -219,6 +236,7 @@ LISTS: list[tuple[str, str, str, Any, str]] = [
 ]
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 @pytest.mark.parametrize(("name", "method", "member", "item", "expected"), LISTS)
 async def test_a_refresh_updates_the_cached_list(name: str, method: str, member: str, item: Any, expected: str) -> None:
@@ -265,6 +283,7 @@ async def test_the_roots_of_the_server_are_asked_for() -> None:
     assert ["file:///n"] == [root.uri for root in result.roots]
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_a_resource_is_read() -> None:
     async with connected() as (client, peer):
@@ -276,6 +295,7 @@ async def test_a_resource_is_read() -> None:
     assert "hi" == result.contents[0].text
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_a_prompt_is_got() -> None:
     result = {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]}
@@ -286,6 +306,7 @@ async def test_a_prompt_is_got() -> None:
     assert [TextContent(text="hi")] == [message.content for message in got.messages]
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method", "every-branch-is-reached")
 @requirement
 async def test_a_prompt_without_arguments_sends_the_empty_object() -> None:
     async with connected() as (client, peer):
@@ -301,6 +322,7 @@ async def test_arguments_of_a_prompt_that_are_no_strings_are_refused_by_name() -
             await client.get_prompt("p", wrong)
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 @pytest.mark.parametrize(
     ("arguments", "context"),
@@ -349,6 +371,7 @@ async def test_a_completion_request_carries_its_meta_and_a_wrong_one_is_refused_
     assert MCP_CODES.INVALID_PARAMS == raised.value.code
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_the_log_level_is_set() -> None:
     async with connected() as (client, peer):
@@ -421,6 +444,7 @@ async def test_an_error_of_the_server_reaches_the_caller_unchanged() -> None:
     assert (4001, {"price": 0}) == (raised.value.jsonrpc_code, raised.value.data)
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_a_list_of_two_pages_is_walked() -> None:
     async with connected() as (client, peer):

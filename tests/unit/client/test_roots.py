@@ -23,6 +23,7 @@ async def _list(given: object) -> tuple[Any, list[BaseException | None]]:
     return answer, [fault.error for fault in faults]
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 @pytest.mark.parametrize(
     ("given", "expected"),
@@ -49,7 +50,10 @@ async def test_a_provider_may_answer_in_every_shape(given: object, expected: lis
         ("file:///a", "expected roots, got str"),
         ({}, "expected roots, got NoneType"),
         ([42], "Expected `object`, got `int`"),
-        (["https://example.com"], "'https://example.com' is no file: URI"),
+        (["https://example.com"], "'https://example.com' is no file:// URI"),
+        (["file:/a"], "'file:/a' is no file:// URI"),
+        ([Root(uri=5)], "Expected `str`, got `int` - at `$.uri`"),  # pyright: ignore[reportArgumentType]
+        ([object()], "Encoding objects of type object is unsupported"),
     ],
 )
 async def test_what_are_no_roots_is_reported_and_tells_the_peer_nothing(given: object, reason: str) -> None:

@@ -28,6 +28,7 @@ async def _sample(params: Any, provider: Any = lambda: "hello", *, tools: bool =
         return await ask(peer, "sampling/createMessage", params)
 
 
+@pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 @requirement
 async def test_the_provider_gets_the_params_and_its_answer_is_sent() -> None:
     seen: list[CreateMessageRequestParams] = []

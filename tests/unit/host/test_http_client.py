@@ -314,4 +314,7 @@ async def test_a_stream_that_breaks_off_is_an_error() -> None:
 
 async def test_a_source_that_was_never_opened_is_closed() -> None:
     async with client() as http:
-        await http.open_event_source("http://127.0.0.1:1/").close()
+        source = http.open_event_source("http://127.0.0.1:1/")
+        await source.close()
+
+    assert None is source.response

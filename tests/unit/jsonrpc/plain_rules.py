@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import UnsetType
+
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.connection import JsonRpcConnection
 from suaveplan_mcp.jsonrpc.messages import (
@@ -27,12 +29,13 @@ class PlainRules:
 
     answers_nonsense: bool = True
     admits_batches: bool = False
+    unknown_id: UnsetType | None = None
 
-    def admit_request(self, request: Request) -> tuple[Payload, RequestId | None]:
+    def admit_request(self, request: Request) -> tuple[Payload, RequestId | None, object]:
         if request.method == "unknown":
             raise MCPError(MCP_CODES.METHOD_NOT_FOUND, "no such method")
         params: Any = request.params
-        return params, params.get("token") if isinstance(params, dict) else None
+        return params, params.get("token") if isinstance(params, dict) else None, "a caller"
 
     def admit_notification(self, notification: Notification) -> Payload | CancelNotice | ProgressNotice:
         params: Any = notification.params
@@ -52,9 +55,9 @@ class PlainRules:
             raise MCPError(MCP_CODES.INVALID_PARAMS, f"bad params for {method}")
         return params if progress_token is None else {"token": progress_token}
 
-    def seal_result(self, method: str, result: Payload) -> Payload:
+    def seal_result(self, call: CallReceived[object], result: Payload) -> Payload:
         if result == BAD:
-            raise MCPError(MCP_CODES.HANDLER_FAILED, f"a bad result of {method}")
+            raise MCPError(MCP_CODES.HANDLER_FAILED, f"a bad result of {call.method}")
         return result
 
     def describe(self, error: BaseException, method: str | None) -> ErrorObject:
@@ -70,7 +73,7 @@ class PlainRules:
         return Notification("progress", [token, progress, total, message])
 
 
-Connection = JsonRpcConnection[OutboundRequest, CallReceived]
+Connection = JsonRpcConnection[OutboundRequest, CallReceived[object]]
 
 
 def connect(
@@ -80,7 +83,7 @@ def connect(
     return JsonRpcConnection(PlainRules(answers_nonsense, admits_batches), CallReceived, next_id)
 
 
-def call_of(connection: Connection, message: Message) -> CallReceived:
+def call_of(connection: Connection, message: Message) -> CallReceived[object]:
     """Let a request arrive and return the call."""
     record = connection.receive(message)
     assert isinstance(record, CallReceived)

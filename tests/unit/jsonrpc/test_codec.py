@@ -1,6 +1,8 @@
 """Bytes to message and back: every legal frame is read, every other one is described, nothing escapes."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -25,18 +27,20 @@ from suaveplan_mcp.jsonrpc.messages import (
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 
+# What JSON, lines and Unicode treat in ways of their own. All of Unicode would make hypothesis build its tables first.
+texts = st.text('aZ0 "\\/{}[]:,\0\t\n\r\x1f\x7f\x85\xe9\u2028\u2029\ud7ff\ue000\ufeff\uffff\U0001f600\U0010ffff')
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
-ids = st.integers() | st.text()
+ids = st.integers() | texts
 payloads = st.just(UNSET) | json_values
 messages = st.one_of(
-    st.builds(Request, ids, st.text(), payloads),
-    st.builds(Notification, st.text(), payloads),
+    st.builds(Request, ids, texts, payloads),
+    st.builds(Notification, texts, payloads),
     st.builds(Response, ids, json_values),
-    st.builds(ErrorResponse, st.none() | ids, st.builds(ErrorObject, st.integers(), st.text(), payloads)),
+    st.builds(ErrorResponse, st.none() | ids, st.builds(ErrorObject, st.integers(), texts, payloads)),
 )
 
 
@@ -60,6 +64,7 @@ def plain(value: Any) -> JsonValue:
     return msgspec_json.decode(value) if isinstance(value, Raw) else value
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 @pytest.mark.parametrize("id_", [0, -1, 7, "7", "", "ü", 2**53 + 1, 10**30])
 def test_a_request_is_read_with_its_id_as_it_is(id_: int | str) -> None:
     frame = json.dumps({"jsonrpc": "2.0", "id": id_, "method": "ping"}).encode()
@@ -77,16 +82,19 @@ def test_null_params_are_not_absent_params() -> None:
     assert Request(1, "m", Raw(b"null")) == decode_message(b'{"jsonrpc":"2.0","id":1,"method":"m","params":null}')
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 def test_a_message_with_a_method_and_no_id_is_a_notification() -> None:
     frame = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}'
 
     assert Notification("notifications/progress", Raw(b"{}")) == decode_message(frame)
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 def test_a_result_makes_a_response_even_when_it_is_null() -> None:
     assert Response("a", Raw(b"null")) == decode_message(b'{"jsonrpc":"2.0","id":"a","result":null}')
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 def test_an_error_makes_an_error_response_with_decoded_data() -> None:
     frame = b'{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"bad","data":{"path":"a"}}}'
 
@@ -125,8 +133,8 @@ def test_text_that_is_not_ascii_is_read() -> None:
         (b'{"jsonrpc":"1.0","method":', "truncated"),
         (b'{"jsonrpc":"2.0","method":"m","params":{"a":"\xff"}}', "not UTF-8 at byte 45"),
         (b"\xff\xfe{\x00}\x00", "not UTF-8 at byte 0"),
-        (b"[" * 100_000 + b"]" * 100_000, "recursion"),
-        (b'{"jsonrpc":"2.0","method":"m","params":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
+        (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
+        (b'{"jsonrpc":"2.0","method":"m","params":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
     ],
 )
 def test_a_frame_that_is_not_json_is_a_parse_error(frame: bytes, reason: str) -> None:
@@ -136,6 +144,7 @@ def test_a_frame_that_is_not_json_is_a_parse_error(frame: bytes, reason: str) ->
     assert reason in message.reason
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 @pytest.mark.parametrize(
     ("frame", "reason", "id_"),
     [
@@ -371,3 +380,39 @@ def test_a_frame_of_which_only_the_ends_are_left_still_tells_whose_it_was(
     start: bytes, end: bytes, expected: object
 ) -> None:
     assert expected == identify(start, end)
+
+
+@pytest.mark.parametrize("result", [b'{"structuredContent":NaN}', b"[" * 5000 + b"]" * 5000])
+def test_an_answer_that_cannot_be_read_still_tells_who_waits_for_it(result: bytes) -> None:
+    message = invalid(b'{"jsonrpc":"2.0","id":7,"result":' + result + b"}")
+
+    assert (7, True) == (message.id, message.answers)
+
+
+def test_what_is_nested_too_deeply_is_called_so() -> None:
+    assert "the message is nested too deeply" == invalid(b'{"a":' * 100_000).reason
+
+
+class Measured(Struct):
+    """A struct with a number in it."""
+
+    value: float
+
+
+@dataclass
+class Weighed:
+    """A dataclass with a number in it."""
+
+    value: float
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("wrap", [lambda n: n, lambda n: {"a": [None, n]}, lambda n: (n,), Measured, Weighed])
+def test_nan_and_infinity_are_refused_wherever_they_are(number: float, wrap: Callable[[float], object]) -> None:
+    with pytest.raises(TypeError, match="NaN"):
+        encode(wrap(number))
+
+
+@pytest.mark.parametrize("value", [None, {"a": None, "b": 1.5}, [Measured(2.0), None, "null"]])
+def test_null_and_finite_numbers_are_json(value: object) -> None:
+    assert b"null" in encode(value)

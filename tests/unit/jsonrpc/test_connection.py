@@ -3,6 +3,7 @@
 from math import inf, nan
 
 import pytest
+from msgspec import UNSET, UnsetType
 
 from suaveplan_mcp.errors import INVALID_REQUEST, MCP_CODES, PARSE_ERROR, MCPError, MCPProtocolError
 from suaveplan_mcp.jsonrpc.messages import (
@@ -142,11 +143,12 @@ def test_an_error_for_an_unknown_id_is_dropped() -> None:
     assert MessageDropped("an error for 9, which is not in flight: no") == record
 
 
-def test_an_error_without_an_id_fails_the_only_request_in_flight() -> None:
+@pytest.mark.parametrize("unknown", [None, UNSET])
+def test_an_error_without_an_id_fails_the_only_request_in_flight(unknown: UnsetType | None) -> None:
     connection = connect()
     entry = send(connection)
 
-    record = connection.receive(ErrorResponse(None, ErrorObject(-5, "no")))
+    record = connection.receive(ErrorResponse(unknown, ErrorObject(-5, "no")))
 
     assert isinstance(record, RequestFailed)
     assert entry is record.entry
@@ -268,7 +270,8 @@ def test_a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_still
     refused = connection.receive(Request(5, "other"))
 
     reason = "request id 5 is still in flight"
-    assert MessageRefused(ErrorResponse(5, ErrorObject(INVALID_REQUEST, reason)), reason, "other") == refused
+    error = ErrorObject(INVALID_REQUEST, reason, {"code": "MCP.PROTOCOL_INVALID"})
+    assert MessageRefused(ErrorResponse(5, error), reason, "other") == refused
     assert Response(5, "yes") == connection.complete(first, "yes")
 
 
@@ -408,7 +411,15 @@ def test_a_notification_is_handed_on() -> None:
 
 
 def test_a_notification_that_breaks_the_rules_is_dropped() -> None:
-    assert MessageDropped("unknown: no such notification") == connect().receive(Notification("unknown"))
+    assert MessageDropped("unknown: no such notification", "unknown") == connect().receive(Notification("unknown"))
+
+
+def test_call_that_may_not_be_cancelled_goes_on() -> None:
+    connection = connect()
+    call = call_of(connection, Request(4, "stubborn"))
+
+    assert CallCancelled(None, 4, None) == connection.receive(Notification("cancel", 4))
+    assert Response(4, "yes") == connection.complete(call, "yes")
 
 
 def test_nonsense_is_answered_with_its_id_where_it_has_one() -> None:
@@ -434,6 +445,16 @@ def test_nonsense_with_the_id_of_a_call_in_flight_is_answered_without_it() -> No
 
     assert MessageRefused(ErrorResponse(None, ErrorObject(-1, "no method", None)), "no method", None) == record
     assert call.open
+
+
+def test_id_that_could_not_be_read_is_left_out_where_the_rules_say_so() -> None:
+    connection = connect()
+    connection.rules.unknown_id = UNSET
+
+    record = connection.receive(InvalidMessage(PARSE_ERROR, "not JSON"))
+
+    assert isinstance(record, MessageRefused)
+    assert UNSET is record.reply.id
 
 
 def test_a_malformed_answer_of_a_busy_id_gets_no_answer_that_could_be_mistaken() -> None:

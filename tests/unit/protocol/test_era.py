@@ -9,12 +9,17 @@ from msgspec.json import decode
 
 from suaveplan_mcp.errors import MCP_CODES, STATELESS_NUMBERS, MCPError, MCPProtocolError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import ErrorObject, JsonValue, Notification, Payload, Request
+from suaveplan_mcp.jsonrpc.records import CallReceived
 from suaveplan_mcp.jsonrpc.rules import CancelNotice, ProgressNotice
 from suaveplan_mcp.protocol.era import Era, OpenEra, method_not_found, peer_of
 from suaveplan_mcp.types.cancellation import CancelledNotificationParams
 from suaveplan_mcp.types.progress import ProgressNotificationParams
 
 INTERNAL = ErrorObject(-32603, "Internal error", {"code": "MCP.INTERNAL_ERROR"})
+
+
+def call_of(method: str) -> CallReceived[object]:
+    return CallReceived(1, method, None, None, None)
 
 
 def open_era(*served: str) -> OpenEra:
@@ -43,7 +48,7 @@ def test_nothing_of_an_exception_that_was_not_meant_for_the_peer_leaks(error: Ba
     assert INTERNAL == open_era().describe(error, "ask")
 
 
-@pytest.mark.requirement("every-branch-is-reached")
+@pytest.mark.requirement("every-branch-is-reached", "error-codes-have-one-registry")
 @pytest.mark.parametrize("code", list(MCP_CODES))
 def test_every_code_comes_back_from_the_wire_as_it_was(code: str) -> None:
     era = open_era()
@@ -130,10 +135,10 @@ def test_data_that_is_no_json_is_replaced_by_the_code(data: object, number: int 
         (-32602, "ask", MCP_CODES.INVALID_PARAMS),
         (-32603, "ask", MCP_CODES.INTERNAL_ERROR),
         (-32001, "ask", MCP_CODES.UNAUTHORIZED),
-        (-31001, "ask", MCP_CODES.UNAUTHORIZED),
+        (-31001, "ask", MCP_CODES.INTERNAL_ERROR),
         (-32002, "ask", MCP_CODES.REQUEST_CANCELLED),
         (-32002, "resources/read", MCP_CODES.NOT_FOUND),
-        (-31002, "ask", MCP_CODES.REQUEST_CANCELLED),
+        (-31002, "ask", MCP_CODES.INTERNAL_ERROR),
         (-32022, "ask", MCP_CODES.PROTOCOL_VERSION_MISMATCH),
         (4001, "ask", MCP_CODES.INTERNAL_ERROR),
     ],
@@ -144,6 +149,19 @@ def test_an_error_without_a_code_of_ours_is_known_by_its_number(number: int, met
 
     assert (code, number, "no", data) == (error.code, error.jsonrpc_code, error.message, error.data)
     assert {"method": method} == error.context
+
+
+def test_numbers_of_a_peer_are_read_as_its_era_has_them() -> None:
+    class Newer(OpenEra):
+        numbers = STATELESS_NUMBERS
+
+    assert MCP_CODES.UNAUTHORIZED == open_era().interpret(ErrorObject(-32001, "no"), "ask").code
+    assert MCP_CODES.INTERNAL_ERROR == Newer("client", ()).interpret(ErrorObject(-32001, "no"), "ask").code
+
+
+def test_only_an_error_a_peer_answered_with_is_marked_as_received() -> None:
+    assert open_era().interpret(ErrorObject(-32000, "no"), "ask").received
+    assert not MCPError(MCP_CODES.INTERNAL_ERROR, "no", jsonrpc_code=-32000).received
 
 
 def test_a_code_of_ours_goes_before_the_number() -> None:
@@ -219,7 +237,7 @@ def test_plain_json_rpc_has_batches_and_no_revision() -> None:
     ],
 )
 def test_any_params_are_taken_as_plain_json(params: Any, expected: JsonValue) -> None:
-    assert (expected, None) == open_era("ask").admit_request(Request(1, "ask", params))
+    assert (expected, None) == open_era("ask").admit_request(Request(1, "ask", params))[:2]
     assert expected == open_era().admit_notification(Notification("news", params))
 
 
@@ -239,19 +257,19 @@ def test_the_progress_token_is_found_in_plain_and_in_typed_params(token: str | i
 
     assert token == era.admit_request(request)[1]
     era.expect("ask", WithMeta)
-    assert (WithMeta({"progressToken": token}), token) == era.admit_request(request)
+    assert (WithMeta({"progressToken": token}), token) == era.admit_request(request)[:2]
 
 
 def test_expected_params_are_checked_until_anything_is_accepted_again() -> None:
     era = open_era("ask")
     era.expect("ask", Sum)
 
-    assert (Sum(1), None) == era.admit_request(Request(1, "ask", {"a": 1}))
+    assert (Sum(1), None) == era.admit_request(Request(1, "ask", {"a": 1}))[:2]
     with pytest.raises(MCPError) as caught:
         era.admit_request(Request(1, "ask", {"a": "x"}))
     assert "a" == caught.value.context["path"]
     era.accept_anything("ask")
-    assert ({"a": "x"}, None) == era.admit_request(Request(1, "ask", {"a": "x"}))
+    assert ({"a": "x"}, None) == era.admit_request(Request(1, "ask", {"a": "x"}))[:2]
     era.accept_anything("ask")
 
 
@@ -262,7 +280,7 @@ def test_params_that_are_not_sent_are_checked_like_empty_ones() -> None:
     era = open_era("ask")
     era.expect("ask", Optional)
 
-    assert (Optional(5), None) == era.admit_request(Request(1, "ask"))
+    assert (Optional(5), None) == era.admit_request(Request(1, "ask"))[:2]
 
 
 def test_a_type_that_json_cannot_become_refuses_every_request() -> None:
@@ -337,7 +355,7 @@ def test_a_result_that_is_no_json_is_malformed(result: Any) -> None:
 def test_what_is_sent_is_not_shared_with_the_caller() -> None:
     inner: list[JsonValue] = [1]
     params = open_era().seal_params("ask", {"a": inner}, None)
-    result = open_era().seal_result("ask", {"a": inner})
+    result = open_era().seal_result(call_of("ask"), {"a": inner})
     inner.append(2)
 
     assert [{"a": [1]}, {"a": [1]}] == [plain(params), plain(result)]
@@ -352,7 +370,7 @@ def test_raw_json_is_sent_as_it_is() -> None:
     raw = Raw(b'{"a":1}')
 
     assert raw is open_era().seal_params("ask", raw, None)
-    assert raw is open_era().seal_result("ask", raw)
+    assert raw is open_era().seal_result(call_of("ask"), raw)
 
 
 def test_a_token_goes_into_meta_and_leaves_positional_params_alone() -> None:
@@ -372,6 +390,6 @@ def test_params_that_are_no_json_are_not_sent() -> None:
 @pytest.mark.parametrize("result", [object(), {1j}, UNSET])
 def test_a_result_that_is_no_json_is_the_fault_of_the_handler(result: Any) -> None:
     with pytest.raises(MCPError, match="the handler of ask returned what is no JSON") as caught:
-        open_era().seal_result("ask", result)
+        open_era().seal_result(call_of("ask"), result)
 
     assert MCP_CODES.HANDLER_FAILED == caught.value.code

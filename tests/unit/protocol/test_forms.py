@@ -26,6 +26,15 @@ def _schema(**fields: Any) -> ElicitRequestedSchema:
     return schema
 
 
+def _refusal(params: ElicitRequestParams, action: Any = "accept", **content: Any) -> str | None:
+    """Return what is wrong with an answer, None where it is accepted."""
+    try:
+        check_answer(params, ElicitResult(action=action, content=content or None))
+    except MCPError as error:
+        return str(error.context["reason"])
+    return None
+
+
 CHOICES = [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]
 
 
@@ -52,7 +61,7 @@ CHOICES = [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]
     ],
 )
 def test_a_value_that_fits_is_accepted(field: Any, value: Any) -> None:
-    check_answer(_form(["f"], f=field), ElicitResult(action="accept", content={"f": value}))
+    assert None is _refusal(_form(["f"], f=field), f=value)
 
 
 @pytest.mark.parametrize(
@@ -110,18 +119,24 @@ def test_a_form_without_required_fields_may_be_left_empty() -> None:
         encode({"message": "?", "requestedSchema": {"type": "object", "properties": {}}}), type=ElicitRequestParams
     )
 
-    check_answer(form, ElicitResult(action="accept"))
+    assert form.requested_schema is not None
+    assert None is form.requested_schema.required
+    assert None is _refusal(form)
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 def test_who_did_not_accept_filled_in_nothing(action: Any) -> None:
-    check_answer(_form(["f"], f={"type": "string"}), ElicitResult(action=action, content={"x": 1}))
+    form = _form(["f"], f={"type": "string"})
+
+    assert None is _refusal(form, action, x=1)
+    assert "this field is required" == _refusal(form, "accept", x=1)
 
 
 def test_an_address_asks_for_no_fields() -> None:
     params = ElicitRequestURLParams(mode="url", message="?", url="https://a.example")
 
-    check_answer(params, ElicitResult(action="accept"))
+    assert None is _refusal(params)
+    assert None is _refusal(params, x=1)
 
 
 def test_defaults_stand_in_for_fields_that_were_left_out() -> None:

@@ -7,10 +7,12 @@ from msgspec import Raw
 from msgspec.json import decode
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.events import Side
 from suaveplan_mcp.jsonrpc.messages import JsonObject, Notification, Request
+from suaveplan_mcp.jsonrpc.records import CallReceived
 from suaveplan_mcp.jsonrpc.rules import CancelNotice, ProgressNotice
 from suaveplan_mcp.protocol.handshake import HandshakeEra
-from suaveplan_mcp.protocol.methods import METHODS, Side
+from suaveplan_mcp.protocol.methods import METHODS
 from suaveplan_mcp.protocol.revisions import (
     HANDSHAKE_REVISIONS,
     LATEST,
@@ -27,6 +29,10 @@ from suaveplan_mcp.types.pagination import PaginatedRequestParams
 from suaveplan_mcp.types.ping import EmptyResult
 
 EVERYTHING = frozenset(METHODS)
+
+
+def call_of(method: str) -> CallReceived[object]:
+    return CallReceived(1, method, None, None, None)
 
 
 def hello(revision: str = V2025_11_25, **more: Any) -> JsonObject:
@@ -150,10 +156,10 @@ def test_initialize_is_never_given_up_with_a_notice() -> None:
 @pytest.mark.parametrize("make", [server, client])
 def test_a_ping_is_answered_in_every_phase(make: Any) -> None:
     for era in (make(None), make()):
-        assert (RequestParams(), None) == era.admit_request(Request(1, "ping"))
+        assert (RequestParams(), None) == era.admit_request(Request(1, "ping"))[:2]
         assert RequestParams() == era.seal_params("ping", RequestParams(), None)
         assert (EmptyResult(), ()) == era.admit_result("ping", EmptyResult())
-        assert EmptyResult() == era.seal_result("ping", EmptyResult())
+        assert EmptyResult() == era.seal_result(call_of("ping"), EmptyResult())
 
 
 @pytest.mark.parametrize("method", ["tools/list", "resources/read", "logging/setLevel", "server/discover"])
@@ -185,7 +191,7 @@ def test_a_method_without_a_handler_is_not_found() -> None:
     era = HandshakeEra("server", served)
     era.admit_request(Request(0, "initialize", hello()))
 
-    assert (PaginatedRequestParams(), None) == era.admit_request(Request(1, "tools/list"))
+    assert (PaginatedRequestParams(), None) == era.admit_request(Request(1, "tools/list"))[:2]
     served.discard("tools/list")
     assert MCP_CODES.METHOD_NOT_FOUND == refusal_of(era, "tools/list")
 
@@ -243,7 +249,7 @@ def test_one_revision_has_batches(make: Any, revision: str) -> None:
 def test_params_and_results_are_typed_on_the_way_in() -> None:
     assert (PaginatedRequestParams(cursor="c"), None) == server().admit_request(
         Request(1, "tools/list", {"cursor": "c"})
-    )
+    )[:2]
     assert NotificationParams() == server().admit_notification(Notification("notifications/initialized"))
     result, _ = client().admit_result("initialize", welcome(V2025_06_18))
     assert isinstance(result, InitializeResult)
@@ -265,7 +271,7 @@ def test_malformed_params_are_refused() -> None:
 
 def test_what_is_sent_is_checked() -> None:
     sealed = client().seal_params("tools/call", {"name": "t"}, 0)
-    answer = server().seal_result("tools/call", {"content": []})
+    answer = server().seal_result(call_of("tools/call"), {"content": []})
 
     assert isinstance(sealed, Raw)
     assert isinstance(answer, Raw)
@@ -273,7 +279,7 @@ def test_what_is_sent_is_checked() -> None:
     with pytest.raises(MCPError, match="Invalid request parameters"):
         client().seal_params("tools/call", {}, None)
     with pytest.raises(MCPError, match="the handler of tools/call returned a wrong result"):
-        server().seal_result("tools/call", {})
+        server().seal_result(call_of("tools/call"), {})
 
 
 @pytest.mark.parametrize("revision", [None, V2025_11_25])

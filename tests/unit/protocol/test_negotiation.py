@@ -18,8 +18,12 @@ def test_a_server_offers_its_newest_revision_otherwise(requested: str) -> None:
     assert V2025_03_26 == choose_revision(requested, [V2025_03_26, V2024_11_05])
 
 
-def test_a_client_accepts_what_it_speaks() -> None:
-    require_accepted(V2024_11_05, [V2025_03_26, V2024_11_05])
+@pytest.mark.parametrize("answered", HANDSHAKE_REVISIONS)
+def test_a_client_accepts_what_it_speaks_and_nothing_else(answered: str) -> None:
+    require_accepted(answered, [answered])
+    for other in set(HANDSHAKE_REVISIONS) - {answered}:
+        with pytest.raises(MCPError, match=f"'{answered}', and this client accepts only {other}"):
+            require_accepted(answered, [other])
 
 
 def test_a_client_refuses_what_it_does_not_speak_and_says_what_it_does() -> None:

@@ -13,6 +13,7 @@ from suaveplan_mcp.types.prompts import GetPromptResult, ListPromptsResult
 from suaveplan_mcp.types.resources import ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult
 from suaveplan_mcp.types.roots import ListRootsResult
 from suaveplan_mcp.types.sampling import CreateMessageResult
+from suaveplan_mcp.types.tasks import CreateTaskResult
 from suaveplan_mcp.types.tools import CallToolResult, ListToolsResult
 
 HOLOGRAM = {"type": "hologram", "beam": {"x": None}}
@@ -110,6 +111,17 @@ def test_a_tool_result_without_content_is_read_as_empty_and_told(value: dict[str
     assert value == decode(result.raw)
 
 
+def test_a_task_in_place_of_a_tool_result_is_read_as_one() -> None:
+    moment = "2025-11-25T10:30:00Z"
+    task = {"taskId": "t", "status": "working", "createdAt": moment, "lastUpdatedAt": moment, "ttl": None}
+    result, deviations = read(CallToolResult, {"task": task})
+
+    assert CreateTaskResult is type(result)
+    assert (("t", "working"), []) == ((result.task.task_id, result.task.status), deviations)
+    with pytest.raises(ValidationError, match="task"):
+        read(CallToolResult, {"task": {"taskId": "t"}})
+
+
 def test_structured_content_is_kept_where_content_is_missing() -> None:
     assert [0, None, {}] == [
         read(CallToolResult, {"structuredContent": value})[0].structured_content for value in (0, None, {})
@@ -153,3 +165,10 @@ def test_a_sampled_message_may_hold_one_unknown_block_or_several(content: object
 def test_what_is_broken_is_not_forgiven(kind: type[Result], value: object) -> None:
     with pytest.raises(DecodeError):
         read(kind, value)
+
+
+def test_an_error_flag_of_null_is_read_as_false_and_told() -> None:
+    result, deviations = read(CallToolResult, {"content": [TEXT], "isError": None})
+
+    assert False is result.is_error
+    assert ["`isError` is null and was read as false"] == deviations

@@ -1,14 +1,13 @@
 """Two dispatchers facing each other, one dispatcher facing a scripted peer, and a transport that can only `send`."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from suaveplan_mcp.events import FaultReported
+from suaveplan_mcp.events import FaultReported, Side
 from suaveplan_mcp.jsonrpc.messages import Message
-from suaveplan_mcp.protocol.methods import Side
 from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
 from suaveplan_mcp.testing import FakeClock, RecordingTransport, ScriptedPeer
 from suaveplan_mcp.transport.base import CloseHandler, Delivery, MessageHandler, Transport, Unsubscribe
@@ -62,10 +61,34 @@ class Alone:
     faults: list[FaultReported]
 
 
+class Crowded(InMemoryTransport):
+    """An end that says of itself what a test wants: how much is unwritten. What is posted arrives all the same."""
+
+    def __init__(self, peer: InMemoryTransport | None = None) -> None:
+        super().__init__(peer)
+        self.congested = False
+        self.overfull = False
+        self.may_pause: Callable[[], bool] = lambda: False
+        self._room = asyncio.Event()
+
+    async def drained(self) -> None:
+        await self._room.wait()
+
+    def fill(self) -> None:
+        self.congested = True
+        self._room.clear()
+
+    def make_room(self) -> None:
+        self.congested = self.overfull = False
+        self._room.set()
+
+
 @asynccontextmanager
-async def facing_a_script(side: Side = "client", **options: Any) -> AsyncGenerator[Alone]:
+async def facing_a_script(
+    side: Side = "client", *, ends: tuple[InMemoryTransport, InMemoryTransport] | None = None, **options: Any
+) -> AsyncGenerator[Alone]:
     """Connect a dispatcher with a scripted peer; close it in the end."""
-    near, far = InMemoryTransport.pair()
+    near, far = ends or InMemoryTransport.pair()
     clock, faults = FakeClock(), list[FaultReported]()
     dispatcher = JsonRpcDispatcher(near, side=side, clock=clock, timers=clock, **options)
     dispatcher.events.on("fault:reported", faults.append)

@@ -106,6 +106,7 @@ async def test_empty_results_are_results(value: JsonValue) -> None:
     [
         ValueError("secret"),
         SystemExit(3),
+        GeneratorExit(),
         BaseExceptionGroup("both", [SystemExit()]),
         StopIteration(),
         StopAsyncIteration(),
@@ -513,6 +514,17 @@ async def test_calls_over_the_limit_wait_their_turn_in_order() -> None:
         await turns()
         assert [0, 1, 2, 3] == running
         assert {0, 1, 2, 3} == {answer.id for answer in alone.peer.seen if isinstance(answer, Response)}
+
+
+async def test_exempt_handler_does_not_wait_for_busy_ones() -> None:
+    async with facing_a_script("server", max_concurrent=1, max_queued=0) as alone:
+        alone.dispatcher.register_handler("work", lambda _: never())
+        alone.dispatcher.handlers.register("ping", lambda _: "pong", exempt=True)
+        alone.peer.request(1, "work")
+        alone.peer.request(2, "ping")
+        await turns()
+
+        assert [Response(2, "pong")] == alone.peer.seen
 
 
 async def test_calls_over_the_queue_are_refused_with_a_clear_error() -> None:

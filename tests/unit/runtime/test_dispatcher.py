@@ -30,7 +30,7 @@ from suaveplan_mcp.transport.base import CloseHandler, Delivery, Unsubscribe
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
 from suaveplan_mcp.types.cancellation import CancelledNotificationParams
 from suaveplan_mcp.types.progress import ProgressNotificationParams
-from tests.unit.runtime.pairs import SendOnly, connected, facing_a_script, never, texts, turns
+from tests.unit.runtime.pairs import Crowded, SendOnly, connected, facing_a_script, never, texts, turns
 
 secret: ContextVar[str] = ContextVar("secret", default="none")
 
@@ -288,7 +288,7 @@ async def test_what_cannot_be_parsed_is_answered_by_a_server_which_goes_on() -> 
         alone.peer.request(1, "echo", "fine")
 
         answer = await alone.peer.receive()
-        assert ErrorResponse(None, ErrorObject(-32700, "not JSON", UNSET)) == answer
+        assert ErrorResponse(None, ErrorObject(-32700, "not JSON", {"code": "MCP.PROTOCOL_INVALID"})) == answer
         assert Response(1, "fine") == await alone.peer.receive()
         assert ["not JSON: b'\\xff\\xfe'"] == texts(alone.faults)
 
@@ -785,6 +785,7 @@ async def test_a_transport_that_stands_still_does_not_keep_the_close_waiting_for
 # What is told to those who look
 
 
+@pytest.mark.requirement("lifecycle-events-go-over-one-bus")
 async def test_a_call_is_reported_when_it_comes_and_when_it_ends() -> None:
     events: list[object] = []
     async with connected() as pair:
@@ -801,3 +802,43 @@ async def test_a_call_is_reported_when_it_comes_and_when_it_ends() -> None:
         RequestReceived("server", "slow", 0),
         RequestCompleted("server", "slow", 0, 250.0, "success"),
     ] == events
+
+
+# A peer that does not read
+
+
+async def test_a_report_may_be_awaited_until_the_peer_has_read() -> None:
+    near, far = Crowded.pair()
+    assert isinstance(near, Crowded)
+    async with facing_a_script("server", ends=(near, far)) as alone:
+        await alone.dispatcher.post_notification("news", 1)
+        near.fill()
+
+        async def tell() -> None:
+            await alone.dispatcher.post_notification("news", 2)
+
+        telling = asyncio.create_task(tell())
+        await turns()
+        assert not telling.done()
+        near.make_room()
+        await telling
+
+        assert [Notification("news", 1), Notification("news", 2)] == alone.peer.seen
+
+
+async def test_progress_and_logs_are_left_out_for_a_peer_that_has_far_too_much_to_read() -> None:
+    near, far = Crowded.pair()
+    assert isinstance(near, Crowded)
+    async with facing_a_script("server", ends=(near, far)) as alone:
+        near.overfull = True
+        for number in range(3):
+            alone.dispatcher.send_progress("token", number)
+            alone.dispatcher.post_notification("notifications/message", number)
+            alone.dispatcher.post_notification("news", number)
+        near.make_room()
+        alone.dispatcher.post_notification("notifications/message", 3)
+
+        assert [*(Notification("news", number) for number in range(3)), Notification("notifications/message", 3)] == (
+            alone.peer.seen
+        )
+        assert ["the peer does not read: progress and log messages are left out"] == texts(alone.faults)

@@ -21,8 +21,10 @@ from suaveplan_mcp.events import (
     RequestReceived,
 )
 from suaveplan_mcp.jsonrpc.messages import Payload, Request
+from suaveplan_mcp.protocol.handshake import HandshakeEra
 from suaveplan_mcp.runtime.observation import Observation, Observer
 from suaveplan_mcp.testing import FakeClock
+from suaveplan_mcp.transport.in_memory import InMemoryTransport
 from suaveplan_mcp.types.base import RequestParams
 from suaveplan_mcp.types.resources import ReadResourceRequestParams
 from suaveplan_mcp.types.tools import CallToolRequestParams, CallToolResult
@@ -81,6 +83,12 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> FakeTelemetry:
     return fake
 
 
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two ends in memory pass for ends in two processes, each with telemetry of its own."""
+    monkeypatch.setattr(InMemoryTransport, "in_process", False)
+
+
 def observe(clock: FakeClock | None = None) -> tuple[Observer, EventBus]:
     events = EventBus("server")
     return Observer("server", "server-1", events, clock or FakeClock()), events
@@ -89,6 +97,7 @@ def observe(clock: FakeClock | None = None) -> tuple[Observer, EventBus]:
 # Events
 
 
+@pytest.mark.requirement("lifecycle-events-go-over-one-bus")
 def test_the_beginning_and_the_end_are_told() -> None:
     observer, events = observe()
     seen: list[object] = []
@@ -101,6 +110,7 @@ def test_the_beginning_and_the_end_are_told() -> None:
     assert [ConnectionOpened("server", "server-1"), ConnectionClosed("server", "server-1", "done")] == seen
 
 
+@pytest.mark.requirement("lifecycle-events-go-over-one-bus")
 def test_a_notification_is_told_as_it_was_sent() -> None:
     observer, events = observe()
     seen: list[object] = []
@@ -120,6 +130,7 @@ def test_nobody_looks_so_nothing_is_observed() -> None:
     assert observer.call_received("ask", 1, None, None) is None
 
 
+@pytest.mark.requirement("lifecycle-events-go-over-one-bus")
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
@@ -162,7 +173,12 @@ def test_whoever_comes_late_still_hears_of_the_end_and_whoever_left_hears_nothin
 
 
 def test_only_a_span_has_a_place_in_a_context() -> None:
-    Observation(0, None).enter(copy_context())
+    context = copy_context()
+    before = dict(context.items())
+
+    Observation(0, None).enter(context)
+
+    assert before == dict(context.items())
 
 
 # Faults
@@ -269,6 +285,7 @@ def test_without_a_trace_the_params_stay_as_they_are(recorded: FakeTelemetry) ->
     assert observer.request_sent("ask", 7, None, None)[1] is None
 
 
+@pytest.mark.requirement("telemetry-counts-every-message")
 @pytest.mark.parametrize(
     ("error", "result", "expected"),
     [
@@ -315,6 +332,7 @@ def test_a_refused_request_is_counted_and_one_nobody_knows_under_no_name_of_its_
     ] == recorded.counted
 
 
+@pytest.mark.requirement("telemetry-counts-every-message")
 def test_notifications_are_counted_on_both_ways(recorded: FakeTelemetry) -> None:
     observer, _ = observe()
     observer.notification_sent("news", None)
@@ -331,6 +349,22 @@ def test_notifications_are_counted_on_both_ways(recorded: FakeTelemetry) -> None
 # A whole connection under observation
 
 
+async def test_notification_that_is_dropped_is_counted_under_its_name_where_that_is_known(
+    recorded: FakeTelemetry, apart: None
+) -> None:
+    async with facing_a_script("server", era=HandshakeEra("server", ())) as alone:
+        alone.peer.notify("notifications/initialized")
+        alone.peer.notify("made/up/1234")
+        alone.peer.respond(7, "to nobody")
+
+        assert [
+            ("notification", "client", "notifications/initialized"),
+            ("notification", "client", "_OTHER"),
+        ] == recorded.counted
+        assert 3 == len(alone.faults)
+
+
+@pytest.mark.requirement("telemetry-counts-every-message")
 async def test_both_sides_of_a_call_are_recorded_and_the_trace_crosses_over(recorded: FakeTelemetry) -> None:
     async with connected() as pair:
         pair.server.register_handler("echo", lambda params: params)
@@ -345,7 +379,20 @@ async def test_both_sides_of_a_call_are_recorded_and_the_trace_crosses_over(reco
         assert 1 == len(recorded.operations[1].entered)
 
 
-async def test_a_call_is_recorded_with_the_number_of_its_answer(recorded: FakeTelemetry) -> None:
+@pytest.mark.requirement("telemetry-counts-every-message")
+async def test_what_both_sides_see_in_one_process_is_counted_once(recorded: FakeTelemetry) -> None:
+    async with connected() as pair:
+        pair.server.register_handler("echo", lambda params: params)
+        await pair.client.request("echo")
+        await pair.client.notify("news")
+        with pytest.raises(MCPError):
+            await pair.client.request("made/up")
+
+    assert [True, False, True] == [span.get("counted", True) for span in recorded.spans]
+    assert [("notification", "client", "news")] == recorded.counted
+
+
+async def test_a_call_is_recorded_with_the_number_of_its_answer(recorded: FakeTelemetry, apart: None) -> None:
     def fail(_: object) -> None:
         raise MCPError(MCP_CODES.NOT_FOUND, "gone")
 

@@ -1,7 +1,7 @@
 """Messages leave in order, whether or not the transport can take them without waiting."""
 
 import asyncio
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
@@ -34,7 +34,7 @@ async def test_a_transport_with_post_takes_messages_at_once() -> None:
     near, far = InMemoryTransport.pair()
     arrived: list[object] = []
     far.on_message(arrived.append)
-    outbox = Outbox(near)
+    outbox = Outbox(near, copy_context())
 
     outbox.post(NEWS[0], None, unexpected)
     await outbox.send(NEWS[1], Delivery(related_request=1))
@@ -44,7 +44,7 @@ async def test_a_transport_with_post_takes_messages_at_once() -> None:
 
 async def test_a_transport_that_can_only_send_gets_them_in_order_from_one_task() -> None:
     transport, arrived = send_only()
-    outbox = Outbox(transport)
+    outbox = Outbox(transport, copy_context())
     transport.gate.clear()
 
     outbox.post(NEWS[0], None, unexpected)
@@ -61,7 +61,7 @@ async def test_a_transport_that_can_only_send_gets_them_in_order_from_one_task()
 
 async def test_a_failed_message_is_told_and_the_next_one_is_sent() -> None:
     transport, arrived = send_only()
-    outbox, failures = Outbox(transport), list[MCPError]()
+    outbox, failures = Outbox(transport, copy_context()), list[MCPError]()
     transport.error = OSError("disk full")
     outbox.post(NEWS[0], None, failures.append)
     await turns()
@@ -79,13 +79,13 @@ async def test_whoever_waits_for_a_failed_message_hears_of_it() -> None:
     transport.error = MCPTransportError(MCP_CODES.TRANSPORT_CLOSED, "closed")
 
     with pytest.raises(MCPTransportError, match="^closed$"):
-        await Outbox(transport).send(NEWS[0], None)
+        await Outbox(transport, copy_context()).send(NEWS[0], None)
 
 
 @pytest.mark.parametrize("kind", ["send", "post"])
 async def test_a_transport_with_post_that_fails_is_told_too(kind: str) -> None:
     near, _ = InMemoryTransport.pair()
-    outbox, failures = Outbox(near), list[MCPError]()
+    outbox, failures = Outbox(near, copy_context()), list[MCPError]()
     await near.close()
 
     if kind == "post":
@@ -100,7 +100,7 @@ async def test_a_transport_with_post_that_fails_is_told_too(kind: str) -> None:
 
 async def test_whoever_gave_up_waiting_disturbs_nobody() -> None:
     transport, arrived = send_only()
-    outbox = Outbox(transport)
+    outbox = Outbox(transport, copy_context())
     transport.gate.clear()
     waiting = [asyncio.create_task(outbox.send(message, None)) for message in NEWS[:2]]
     await turns()
@@ -114,7 +114,7 @@ async def test_whoever_gave_up_waiting_disturbs_nobody() -> None:
 
 async def test_nobody_waits_for_ever_when_the_sending_task_is_cancelled() -> None:
     transport, arrived = send_only()
-    outbox, failures = Outbox(transport), list[MCPError]()
+    outbox, failures = Outbox(transport, copy_context()), list[MCPError]()
     transport.gate.clear()
     for message in NEWS[:3]:
         outbox.post(message, None, failures.append)
@@ -138,7 +138,7 @@ async def test_the_context_of_whoever_sends_first_is_not_lent_to_the_others() ->
             seen.append(place.get())
 
     near, _ = InMemoryTransport.pair()
-    outbox = Outbox(Looking(near))
+    outbox = Outbox(Looking(near), copy_context())
     place.set("of the first sender")
     outbox.post(NEWS[0], None, unexpected)
     await turns()
@@ -164,7 +164,7 @@ def test_any_other_error_becomes_the_cause_of_a_transport_error() -> None:
 
 async def test_a_connection_that_is_over_says_why() -> None:
     near, _ = InMemoryTransport.pair()
-    outbox = Outbox(near)
+    outbox = Outbox(near, copy_context())
     outbox.require_open()
     outbox.open = False
 

@@ -37,7 +37,7 @@ def answers_to(messages: list[Any]) -> dict[Any, int]:
     return counted
 
 
-@pytest.mark.requirement("every-branch-is-reached")
+@pytest.mark.requirement("every-branch-is-reached", "case-11-a-cancelled-call-is-never-answered")
 @pytest.mark.parametrize("handler", [at_once, after_a_turn])
 @pytest.mark.parametrize("gap", [0, 1, 2, 3])
 async def test_a_cancel_races_with_the_answer_a_thousand_times(handler: Any, gap: int) -> None:
@@ -58,6 +58,7 @@ async def test_a_cancel_races_with_the_answer_a_thousand_times(handler: Any, gap
         assert set() == alone.dispatcher._calls.running
 
 
+@pytest.mark.requirement("case-11-a-cancelled-call-is-never-answered")
 async def test_a_cancel_in_the_turn_of_the_request_means_that_nothing_runs() -> None:
     ran: list[JsonValue] = []
     async with facing_a_script("server") as alone:
@@ -70,6 +71,7 @@ async def test_a_cancel_in_the_turn_of_the_request_means_that_nothing_runs() -> 
         assert ([], []) == (ran, alone.peer.seen)
 
 
+@pytest.mark.requirement("case-11-a-cancelled-call-is-never-answered")
 async def test_requests_end_once_whether_aborted_cancelled_timed_out_or_answered() -> None:
     chance = random.Random(5)
     async with connected() as pair:
@@ -102,7 +104,9 @@ async def test_requests_end_once_whether_aborted_cancelled_timed_out_or_answered
         assert {1} >= set(answers_to(pair.received).values())
         assert [] == list(pair.client._connection.pending)
         assert [] == list(pair.server._connection._theirs)
-        assert {} == pair.client._requests._deadlines._entries
+        deadlines = pair.client._requests._deadlines
+        assert deadlines is not None
+        assert {} == deadlines._entries
 
 
 async def test_aborts_in_threads_race_with_answers() -> None:

@@ -17,7 +17,7 @@ from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.transport.base import Delivery
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
 from suaveplan_mcp.types.progress import ProgressNotificationParams
-from tests.unit.runtime.pairs import Alone, SendOnly, connected, facing_a_script, never, texts, turns
+from tests.unit.runtime.pairs import Alone, Crowded, SendOnly, connected, facing_a_script, never, texts, turns
 
 
 async def timed_out(alone: Alone, asking: "asyncio.Task[Any]") -> dict[str, object]:
@@ -233,7 +233,9 @@ async def test_a_request_that_is_over_when_the_pause_ends_stays_over() -> None:
         await turns()
 
         assert ("yes", True) == (await answer, given_up.cancelled())
-        assert {} == alone.dispatcher._requests._deadlines._entries
+        deadlines = alone.dispatcher._requests._deadlines
+        assert deadlines is not None
+        assert {} == deadlines._entries
 
 
 async def test_a_handler_that_is_no_provider_pauses_nothing() -> None:
@@ -474,6 +476,7 @@ async def test_a_callback_that_raises_gives_the_request_up(late: BaseException) 
         await alone.peer.expect_notification("notifications/cancelled")
 
 
+@pytest.mark.requirement("every-branch-is-reached")
 async def test_progress_after_the_answer_is_nobodys() -> None:
     reports: list[Any] = []
     async with facing_a_script() as alone:
@@ -590,3 +593,210 @@ async def test_a_signal_with_a_time_limit_works_as_a_timeout() -> None:
 
     assert MCP_CODES.REQUEST_CANCELLED == caught.value.code
     assert isinstance(caught.value.cause, TimeoutError)
+
+
+# Callbacks that never end
+
+
+class Stuck:
+    """A progress callback that does not return on its own account.
+
+    Args:
+        stubborn: whether it ignores being cancelled.
+    """
+
+    def __init__(self, *, stubborn: bool = False) -> None:
+        self.began = asyncio.Event()
+        self.ended = False
+        self.stubborn = stubborn
+
+    async def __call__(self, _: object) -> None:
+        self.began.set()
+        try:
+            await never()
+        except asyncio.CancelledError:
+            if not self.stubborn:
+                raise
+        finally:
+            self.ended = True
+
+
+async def stuck_in(alone: Alone, callback: Stuck, **options: Any) -> "asyncio.Task[Any]":
+    """Return a request whose callback has begun."""
+    asking = asyncio.create_task(alone.dispatcher.request("work", on_progress=callback, **options))
+    await alone.peer.expect_request("work")
+    alone.peer.notify("notifications/progress", {"progressToken": 0, "progress": 1})
+    await callback.began.wait()
+    return asking
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+async def test_time_runs_out_while_a_callback_is_stuck(*, stubborn: bool) -> None:
+    async with facing_a_script() as alone:
+        callback = Stuck(stubborn=stubborn)
+        asking = await stuck_in(alone, callback, timeout=10)
+
+        await alone.clock.advance_async(10)
+
+        assert {"method": "work", "timeout": 10} == await timed_out(alone, asking)
+        assert callback.ended
+
+
+async def test_signal_ends_a_request_whose_callback_is_stuck() -> None:
+    async with facing_a_script() as alone:
+        controller, callback = AbortController(), Stuck()
+        asking = await stuck_in(alone, callback, signal=controller.signal)
+
+        controller.abort("enough")
+
+        with pytest.raises(MCPError, match="enough"):
+            await asking
+        assert callback.ended
+
+
+@pytest.mark.parametrize("answered", [False, True])
+async def test_close_ends_a_request_whose_callback_is_stuck(*, answered: bool) -> None:
+    async with facing_a_script() as alone:
+        callback = Stuck()
+        asking = await stuck_in(alone, callback)
+        if answered:
+            alone.peer.respond(0, "done")
+            await turns()
+
+        await alone.dispatcher.close()
+        (outcome,) = await asyncio.gather(asking, return_exceptions=True)
+
+        assert answered == (outcome == "done")
+        assert answered != isinstance(outcome, MCPTransportError)
+        assert callback.ended
+
+
+async def test_answer_waits_for_a_callback_no_longer_than_the_request_may_take() -> None:
+    async with facing_a_script() as alone:
+        asking = await stuck_in(alone, Stuck(), timeout=10)
+        alone.peer.respond(0, "done")
+        await turns()
+        assert not asking.done()
+
+        await alone.clock.advance_async(10)
+
+        assert "done" == await asking
+
+
+async def test_cancelling_a_request_goes_before_what_ends_its_callback() -> None:
+    async with facing_a_script() as alone:
+        asking = await stuck_in(alone, Stuck(), timeout=10)
+
+        asking.cancel()
+        alone.clock.advance(10)
+        await alone.dispatcher.close()
+
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+
+async def test_task_that_asked_is_not_left_cancelled() -> None:
+    async with facing_a_script() as alone:
+
+        async def ask() -> int:
+            with pytest.raises(MCPError):
+                await alone.dispatcher.request("work", timeout=10, on_progress=callback)
+            await asyncio.sleep(0)
+            task = asyncio.current_task()
+            assert task is not None
+            return task.cancelling()
+
+        callback = Stuck()
+        asking = asyncio.create_task(ask())
+        await alone.peer.expect_request("work")
+        alone.peer.notify("notifications/progress", {"progressToken": 0, "progress": 1})
+        await callback.began.wait()
+        await alone.clock.advance_async(10)
+
+        assert 0 == await asking
+
+
+async def test_callback_that_closes_the_connection_runs_to_its_end() -> None:
+    ended: list[object] = []
+    async with facing_a_script() as alone:
+
+        async def close(params: ProgressNotificationParams) -> None:
+            await alone.dispatcher.close()
+            ended.append(params.progress)
+
+        asking = asyncio.create_task(alone.dispatcher.request("work", on_progress=close))
+        await alone.peer.expect_request("work")
+        alone.peer.notify("notifications/progress", {"progressToken": 0, "progress": 1})
+        alone.peer.notify("notifications/progress", {"progressToken": 0, "progress": 2})
+
+        with pytest.raises(MCPTransportError):
+            await asking
+        assert [1] == ended
+
+
+# A peer that does not read
+
+
+async def test_a_request_waits_until_the_peer_has_read() -> None:
+    near, far = Crowded.pair()
+    assert isinstance(near, Crowded)
+    async with facing_a_script(ends=(near, far)) as alone:
+        near.fill()
+        asking = asyncio.create_task(alone.dispatcher.request("echo", timeout=10))
+        await turns()
+        assert ([], False) == (alone.peer.seen, near.may_pause())
+        near.make_room()
+        request = await alone.peer.expect_request("echo")
+        alone.peer.respond(request.id, "heard")
+
+        assert "heard" == await asking
+        assert near.may_pause()
+
+
+async def test_a_request_that_is_given_up_before_there_was_room_is_never_sent() -> None:
+    near, far = Crowded.pair()
+    assert isinstance(near, Crowded)
+    async with facing_a_script(ends=(near, far)) as alone:
+        near.fill()
+        late = asyncio.create_task(alone.dispatcher.request("late", timeout=10))
+        given_up = asyncio.create_task(alone.dispatcher.request("given up"))
+        await turns()
+        given_up.cancel()
+        await alone.clock.advance_async(10)
+        with pytest.raises(MCPError, match="no room to send it: the peer does not read") as caught:
+            await late
+        assert MCP_CODES.TIMEOUT == caught.value.code
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        near.make_room()
+        await turns()
+
+        assert [] == alone.peer.seen
+
+
+async def test_a_request_that_was_sent_late_is_given_up_like_any_other() -> None:
+    near, far = Crowded.pair()
+    assert isinstance(near, Crowded)
+    async with facing_a_script(ends=(near, far)) as alone:
+        near.fill()
+        asking = asyncio.create_task(alone.dispatcher.request("slow", timeout=10))
+        await turns()
+        near.make_room()
+        await alone.peer.expect_request("slow")
+        await alone.clock.advance_async(10)
+        with pytest.raises(MCPError, match=r"within 10 s \(timeout\)$"):
+            await asking
+
+        await alone.peer.expect_notification("notifications/cancelled")
+
+
+async def test_a_request_that_waits_for_room_ends_with_the_connection() -> None:
+    near, far = Crowded.pair()
+    assert isinstance(near, Crowded)
+    async with facing_a_script(ends=(near, far)) as alone:
+        near.fill()
+        asking = asyncio.create_task(alone.dispatcher.request("late"))
+        await turns()
+        await alone.dispatcher.close()
+        with pytest.raises(MCPTransportError, match="closed before late was answered"):
+            await asking

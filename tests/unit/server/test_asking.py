@@ -92,7 +92,17 @@ def test_a_question_may_send_the_user_to_an_address() -> None:
     assert isinstance(named, ElicitRequestParams)
     assert isinstance(unnamed, ElicitRequestParams)
     assert ("url", "https://pay.example/1", "p1") == (named.mode, named.url, named.elicitation_id)
-    assert "https://pay.example/1" == unnamed.elicitation_id
+    assert unnamed.elicitation_id is None
+
+
+@pytest.mark.parametrize(
+    "url", ["", "pay.example", "ftp://pay.example", "https://", "https:///1", "http://a b", "javascript:1"]
+)
+def test_an_address_must_be_one_of_the_web(url: str) -> None:
+    with pytest.raises(AskError, match="url: .* is no address of the web") as caught:
+        elicitation("Pay", url=url)
+
+    assert (MCP_CODES.INVALID_PARAMS, "url") == (caught.value.code, caught.value.context["path"])
 
 
 def test_a_question_has_a_form_or_an_address_but_not_both() -> None:

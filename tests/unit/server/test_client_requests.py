@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
-from suaveplan_mcp.jsonrpc.messages import ErrorResponse, JsonObject
+from suaveplan_mcp.jsonrpc.messages import JsonObject, Response
 from suaveplan_mcp.runtime.abort import AbortController
 from suaveplan_mcp.server.asking import AskError, elicitation, roots, sampling
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
+from suaveplan_mcp.testing import ScriptedPeer
+from suaveplan_mcp.transport.in_memory import InMemoryTransport
 from suaveplan_mcp.types.content import TextContent
 from suaveplan_mcp.types.roots import Root
 from suaveplan_mcp.types.sampling import CreateMessageRequestParams, CreateMessageResult
@@ -64,6 +66,7 @@ async def test_an_aborted_signal_takes_the_question_back() -> None:
         assert [request.id for request in requests] == [params["requestId"] for params in cancelled]
 
 
+@pytest.mark.requirement("every-branch-is-reached")
 async def test_without_a_client_nobody_can_be_asked() -> None:
     server = MCPServer()
 
@@ -90,12 +93,27 @@ async def test_malformed_params_are_refused_here() -> None:
         await MCPServer().create_sampling_message({"messages": []})
 
 
+async def test_use_of_a_tool_without_its_result_is_not_asked_about() -> None:
+    use = {"type": "tool_use", "id": "1", "name": "t", "input": {}}
+    params = {"messages": [{"role": "assistant", "content": use}], "maxTokens": 1}
+    server = MCPServer()
+    peer = await join(server, capabilities=EVERYTHING)
+
+    with pytest.raises(AskError, match="messages: the results of the last tool uses are missing") as caught:
+        await server.create_sampling_message(params)
+
+    assert MCP_CODES.INVALID_PARAMS == caught.value.code
+    assert "sampling/createMessage" not in [getattr(message, "method", None) for message in peer.seen]
+    await server.stop()
+
+
 @pytest.mark.parametrize(
     ("ask", "capabilities", "lacking"),
     [
         (roots(), {}, "roots"),
         (sampling("hi"), {}, "sampling"),
         (sampling("hi", tools=[Tool(name="t", input_schema={})]), {"sampling": {}}, "sampling.tools"),
+        (sampling("hi", include_context="thisServer"), {"sampling": {}}, "sampling.context"),
         (elicitation("?"), {}, "elicitation"),
         (elicitation("?"), {"elicitation": {"url": {}}}, "elicitation.form"),
         (elicitation("?", url="https://a.example"), {"elicitation": {}}, "elicitation.url"),
@@ -190,7 +208,7 @@ async def test_a_malformed_answer_fails_the_tool_and_not_the_clients_call() -> N
         assert "the result of roots/list is malformed at roots" in text_of(outcome(await peer.expect_response(1)))
 
 
-async def test_what_the_client_answers_as_an_error_passes_through_the_tool() -> None:
+async def test_what_a_peer_answers_as_an_error_stops_at_the_tool() -> None:
     server = MCPServer()
 
     @server.tool
@@ -201,9 +219,25 @@ async def test_what_the_client_answers_as_an_error_passes_through_the_tool() -> 
         peer.request(1, "tools/call", {"name": "curious"})
         request = await peer.expect_request("sampling/createMessage")
         peer.fail(request.id, -1, "the user said no", {"why": None})
+        result = outcome(await peer.expect_response(1))
+
+        assert "Error: a request that the tool made failed: MCP.INTERNAL_ERROR (-1)" == text_of(result)
+
+
+async def test_what_a_peer_answers_as_an_error_is_no_answer_of_a_resource_either() -> None:
+    server = MCPServer()
+
+    @server.resource("mem://curious")
+    async def curious(ctx: Context) -> str:
+        return str(await ctx.sample("hi"))
+
+    async with serving(server, capabilities=EVERYTHING) as peer:
+        peer.request(1, "resources/read", {"uri": "mem://curious"})
+        request = await peer.expect_request("sampling/createMessage")
+        peer.fail(request.id, -1, "the user said no", {"why": None})
         error = outcome(await peer.expect_response(1))
 
-        assert (-1, "the user said no", {"why": None}) == (error.code, error.message, error.data)
+        assert (-32603, "Internal error") == (error.code, error.message)
 
 
 @pytest.mark.requirement("every-branch-is-reached")
@@ -321,7 +355,7 @@ async def test_where_one_question_fails_the_others_are_taken_back() -> None:
         peer.fail(first.id, -5, "no")
         messages: list[Any] = [await peer.receive(), await peer.receive()]
 
-        assert [-5] == [outcome(message).code for message in messages if isinstance(message, ErrorResponse)]
+        assert [True] == [outcome(message)["isError"] for message in messages if isinstance(message, Response)]
         assert [second.id] == [m.params["requestId"] for m in messages if hasattr(m, "params")]
 
 
@@ -391,3 +425,164 @@ async def test_a_client_that_goes_away_fails_the_question() -> None:
     await settle()
     assert [] == faults
     await server.stop()
+
+
+async def _greeted(server: MCPServer) -> ScriptedPeer:
+    """Attach a client that has its answer to `initialize` and has not yet said that it is ready."""
+    near, far = InMemoryTransport.pair()
+    await server.attach(near)
+    peer = ScriptedPeer(far)
+    info: JsonObject = {"name": "c", "version": "1"}
+    peer.request(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": EVERYTHING, "clientInfo": info})
+    await peer.expect_response(0)
+    return peer
+
+
+def _curious() -> MCPServer:
+    server = MCPServer()
+
+    @server.tool
+    async def curious(ctx: Context) -> str:
+        ctx.log("info", "asking")
+        return (await ctx.list_roots())[0].uri
+
+    return server
+
+
+async def test_a_client_is_asked_nothing_before_it_says_that_it_is_ready() -> None:
+    server = _curious()
+    peer = await _greeted(server)
+    peer.request(1, "tools/call", {"name": "curious"})
+    await peer.expect_notification("notifications/message")
+    await settle()
+    assert 2 == len(peer.seen)
+
+    peer.notify("notifications/initialized")
+    request = await peer.expect_request("roots/list")
+    peer.respond(request.id, {"roots": [{"uri": "file:///a"}]})
+
+    assert "file:///a" == text_of(outcome(await peer.expect_response(1)))
+    await server.stop()
+
+
+async def _awaited(answer: Any) -> Any:
+    return await answer
+
+
+async def test_a_question_that_waits_for_the_client_ends_with_its_call() -> None:
+    server, seen, never = MCPServer(), list[str](), asyncio.Event()
+
+    @server.tool
+    async def curious(ctx: Context) -> None:
+        asking = asyncio.ensure_future(_awaited(ctx.list_roots()))
+        try:
+            await never.wait()
+        finally:
+            seen.append(await outcome_of(asking))
+            seen.append(await outcome_of(ctx.list_roots()))
+
+    async def outcome_of(asking: Any) -> str:
+        with pytest.raises(MCPError) as caught:
+            await asking
+        return caught.value.code
+
+    peer = await _greeted(server)
+    peer.request(1, "tools/call", {"name": "curious"})
+    await settle()
+    peer.notify("notifications/cancelled", {"requestId": 1})
+    await settle()
+    peer.notify("notifications/initialized")
+    await settle()
+
+    assert [MCP_CODES.REQUEST_CANCELLED] * 2 == seen
+    assert 1 == len(peer.seen)
+    await server.stop()
+
+
+async def test_a_client_that_says_twice_that_it_is_ready_does_no_harm() -> None:
+    server = _curious()
+    peer = await _greeted(server)
+    peer.request(1, "tools/call", {"name": "curious"})
+    await peer.expect_notification("notifications/message")
+    await settle()
+
+    peer.notify("notifications/initialized")
+    peer.notify("notifications/initialized")
+
+    request = await peer.expect_request("roots/list")
+    peer.respond(request.id, {"roots": [{"uri": "file:///a"}]})
+    assert "file:///a" == text_of(outcome(await peer.expect_response(1)))
+    await server.stop()
+
+
+async def test_a_client_that_is_not_ready_is_not_the_only_client() -> None:
+    server = MCPServer()
+    peer = await _greeted(server)
+
+    with pytest.raises(MCPError, match="no client is connected"):
+        await server.list_client_roots()
+    peer.notify("notifications/initialized")
+    await settle()
+    asking = asyncio.create_task(server.list_client_roots())
+    peer.respond((await peer.expect_request("roots/list")).id, {"roots": []})
+
+    assert [] == await asking
+    await server.stop()
+
+
+@pytest.mark.parametrize(
+    ("ask", "problem"),
+    [
+        (
+            elicitation("?", {"type": "object", "properties": {"n": {"type": "array", "items": {"enum": ["a"]}}}}),
+            "requestedSchema.properties.n: revision 2025-06-18 has no choices of several",
+        ),
+        (elicitation("?", url="https://a.example"), "url: revision 2025-06-18 has no addresses to visit"),
+        (
+            sampling("hi", tools=[Tool(name="t", input_schema={})]),
+            "tools: revision 2025-06-18 has no tools in sampling",
+        ),
+    ],
+)
+async def test_a_client_is_never_asked_what_its_revision_does_not_know(ask: Any, problem: str) -> None:
+    server = MCPServer()
+
+    @server.tool
+    async def curious(ctx: Context) -> None:
+        await ctx.ask({"q": ask})
+
+    async with serving(server, capabilities=EVERYTHING, revision="2025-06-18") as peer:
+        assert f"Error: this cannot be asked: {problem}" == text_of(await call(peer, "curious"))
+        assert 2 == len(peer.seen)
+
+
+async def test_a_question_to_the_model_is_asked_in_the_words_of_the_revision() -> None:
+    server = MCPServer()
+    async with serving(server, capabilities=EVERYTHING, revision="2024-11-05") as peer:
+        audio: Any = {"type": "audio", "data": "AA==", "mimeType": "audio/wav"}
+        question: Any = {"messages": [{"role": "user", "content": audio}], "maxTokens": 5}
+        asking = asyncio.create_task(server.create_sampling_message(question))
+        request: Any = await peer.expect_request("sampling/createMessage")
+        peer.respond(request.id, MESSAGE)
+        await asking
+
+        assert "text" == request.params["messages"][0]["content"]["type"]
+
+
+async def test_every_visit_has_a_name_of_its_own() -> None:
+    server = MCPServer()
+
+    @server.tool
+    async def send(ctx: Context) -> None:
+        address = "https://a.example/x"
+        await ctx.ask({name: elicitation("?", url=address, elicitation_id=given) for name, given in VISITS})
+
+    async with serving(server, capabilities=EVERYTHING) as peer:
+        peer.request(1, "tools/call", {"name": "send"})
+        requests: list[Any] = [await peer.expect_request("elicitation/create") for _ in VISITS]
+
+        names = [request.params["elicitationId"] for request in requests]
+        assert ("given", 3) == (names[2], len(set(names)))
+
+
+VISITS = [("a", None), ("b", None), ("c", "given")]

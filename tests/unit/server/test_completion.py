@@ -27,6 +27,7 @@ async def _complete(server: MCPServer, ref: Any = PROMPT, argument: str = "who",
 @pytest.mark.requirement("every-branch-is-reached")
 async def test_without_anyone_to_ask_nothing_is_suggested() -> None:
     assert {"values": []} == await _complete(MCPServer())
+    assert {"values": []} == await _complete(MCPServer(), TEMPLATE)
 
 
 async def test_an_argument_has_a_function_of_its_own() -> None:
@@ -148,3 +149,40 @@ def test_a_function_that_takes_something_else_is_refused(handler: Any) -> None:
 def test_a_provider_takes_the_params_and_no_more() -> None:
     with pytest.raises(RegistrationError, match="takes 1 parameters? beside a context"):
         MCPServer().set_completion_provider(lambda a, b: [])
+
+
+@pytest.mark.parametrize(
+    ("ref", "name"),
+    [
+        ({"type": "ref/prompt", "name": "other"}, "prompt 'other'"),
+        ({"type": "ref/resource", "uri": "a:b"}, "resource 'a:b'"),
+    ],
+)
+async def test_what_is_not_there_has_nothing_to_complete(ref: Any, name: str) -> None:
+    server = _furnished()
+
+    error = await _complete(server, ref)
+
+    assert (-32602, MCP_CODES.INVALID_PARAMS) == code_of(error)
+    assert ("ref", f"there is no {name}") == (error.data["path"], error.data["reason"])
+    server.set_completion_provider(lambda _: ["asked"])
+    assert ["asked"] == (await _complete(server, ref))["values"]
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [PROMPT, TEMPLATE, {"type": "ref/resource", "uri": "mem://fixed"}, {"type": "ref/prompt", "name": "completed"}],
+)
+async def test_what_is_there_may_have_nothing_to_suggest(ref: Any) -> None:
+    server = _furnished()
+    server.completion("completed", "argument")(lambda typed: [typed])
+
+    assert {"values": []} == await _complete(server, ref)
+
+
+def _furnished() -> MCPServer:
+    server = MCPServer()
+    server.register_prompt(lambda who: who, name="greet")
+    server.register_resource(lambda: "", uri="mem://fixed", name="fixed")
+    server.register_resource(lambda id: id, uri="mem://{id}", name="item")
+    return server

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from suaveplan_mcp.protocol.handshake import HandshakeEra
 from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
 from suaveplan_mcp.server.connections import Connections, ServerConnection, is_running, run_on
+from suaveplan_mcp.server.handshake import ServerHandshake
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.testing import ScriptedPeer
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
@@ -18,7 +18,7 @@ from tests.unit.server.peers import EVERYTHING, join, serving, settle
 
 def _unopened() -> tuple[ServerConnection, ScriptedPeer]:
     near, far = InMemoryTransport.pair()
-    era = HandshakeEra("server", ())
+    era = ServerHandshake(())
     return ServerConnection(JsonRpcDispatcher(near, era=era, side="server"), era), ScriptedPeer(far)
 
 
@@ -46,6 +46,7 @@ async def test_after_the_handshake_the_client_is_known() -> None:
         assert connection.client_info is not None
         assert "scripted-peer" == connection.client_info.name
         assert connection.client_capabilities.roots is not None
+        assert connection.log_level is None
 
 
 async def test_nothing_goes_out_before_the_answer_to_initialize() -> None:
@@ -136,15 +137,15 @@ async def test_a_connection_tells_when_it_is_over() -> None:
 async def test_connections_are_found_by_what_a_call_came_on() -> None:
     connections = Connections()
     connection, _ = _unopened()
-    connections.add(connection)
+    near, far = InMemoryTransport.pair()
+    connections.add(connection, near)
 
     assert connection is connections[connection.dispatcher]
     assert connection is connections.of(connection.dispatcher)
     assert connections.of(object()) is None
     assert ([connection], 1) == (list(connections), len(connections))
 
-    connections.remove(connection)
-    connections.remove(connection)
+    await far.close()
     with pytest.raises(KeyError):
         connections[connection.dispatcher]
     await connection.dispatcher.close()

@@ -1,18 +1,24 @@
 """What a handler gets beside its arguments."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from msgspec import UNSET
 
 from suaveplan_mcp.jsonrpc.messages import Request
+from suaveplan_mcp.runtime.in_flight import InboundCall
+from suaveplan_mcp.server.asking import Ask, AskResult, roots
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
+from suaveplan_mcp.server.outward import ServerOutward
 from suaveplan_mcp.testing import ScriptedPeer
 from suaveplan_mcp.transport.base import Delivery
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
-from tests.unit.server.peers import EVERYTHING, call, outcome, serving, settle, text_of
+from suaveplan_mcp.types.roots import ListRootsResult
+from tests.unit.runtime.pairs import Crowded
+from tests.unit.server.peers import EVERYTHING, a_call, call, outcome, serving, settle, text_of
 
 
 async def test_the_context_tells_of_the_call_and_its_client() -> None:
@@ -278,3 +284,87 @@ async def _run(handler: Any) -> Any:
     assert not result.is_error, result
     content = result.structured_content
     return result.content[0].text if content is UNSET else content
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "revision", "told"),
+    [
+        (EVERYTHING, "2025-11-25", True),
+        (EVERYTHING, "2025-06-18", False),
+        ({"elicitation": {"form": {}}}, "2025-11-25", False),
+        ({}, "2025-11-25", False),
+    ],
+)
+async def test_a_client_that_can_visit_addresses_is_told_when_a_visit_is_done(
+    capabilities: Any, revision: str, *, told: bool
+) -> None:
+    server = MCPServer()
+
+    @server.tool
+    async def finish(ctx: Context) -> None:
+        await ctx.elicitation_complete("visit")
+
+    async with serving(server, capabilities=capabilities, revision=revision) as peer:
+        peer.request(1, "tools/call", {"name": "finish"})
+        if told:
+            notice = await peer.expect_notification("notifications/elicitation/complete")
+            assert {"elicitationId": "visit"} == notice.params
+        await peer.expect_response(1)
+    assert not (await server.invoke_tool("finish")).is_error
+
+
+async def test_questions_carry_the_keys_they_are_asked_by() -> None:
+    asked: list[str | None] = []
+
+    class Recording(ServerOutward):
+        async def ask(self, call: InboundCall, asks: Sequence[Ask]) -> list[AskResult]:
+            asked.extend(ask.key for ask in asks)
+            return [ListRootsResult(roots=[]) for _ in asks]
+
+    ctx = Context(a_call(), Recording.__new__(Recording))
+    await ctx.ask({"a": roots(), "b": roots()})
+    await ctx.list_roots(key="c")
+    await ctx.list_roots()
+
+    assert ["a", "b", "c", None] == asked
+
+
+async def test_what_was_done_once_is_remembered_by_the_call() -> None:
+    invoked = a_call()
+    outward = ServerOutward.__new__(ServerOutward)
+
+    assert "first" == await Context(invoked, outward).once("a", lambda: "first")
+    assert "first" == await Context(invoked, outward).once("a", lambda: "second")
+    assert "third" == await Context(a_call(), outward).once("a", lambda: "third")
+
+
+async def test_logs_and_progress_may_be_awaited_until_the_client_has_read() -> None:
+    server, told = MCPServer(), list[str]()
+    near, far = Crowded.pair()
+    assert isinstance(near, Crowded)
+
+    @server.tool
+    async def tell(ctx: Context) -> None:
+        near.fill()
+        ctx.progress(1)
+        told.append("not awaited")
+        await ctx.progress(2)
+        told.append("awaited")
+        near.fill()
+        await ctx.log("info", "news")
+        told.append("logged")
+
+    await server.attach(near)
+    peer = ScriptedPeer(far)
+    await peer.initialize()
+    peer.request(1, "tools/call", {"name": "tell", "_meta": {"progressToken": 1}})
+    await settle()
+    assert ["not awaited"] == told
+    near.make_room()
+    await settle()
+    assert ["not awaited", "awaited"] == told
+    near.make_room()
+    await settle()
+
+    assert ["not awaited", "awaited", "logged"] == told
+    await server.stop()

@@ -242,3 +242,42 @@ async def test_there_is_no_client_to_ask_or_tell() -> None:
         await call.peer.request("roots/list")
 
     assert MCP_CODES.NOT_INITIALIZED == caught.value.code
+
+
+async def test_a_progress_callback_that_never_ends_does_not_keep_an_aborted_call() -> None:
+    server, controller, ended = MCPServer(), AbortController(), list[str]()
+
+    @server.tool
+    async def work(ctx: Context) -> None:
+        ctx.progress(1)
+        await asyncio.Event().wait()
+
+    async def stuck(_: object) -> None:
+        controller.abort("enough")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("callback")
+
+    with pytest.raises(MCPError, match="enough") as caught:
+        await server.invoke_tool("work", on_progress=stuck, signal=controller.signal)
+
+    assert (MCP_CODES.REQUEST_CANCELLED, ["callback"]) == (caught.value.code, ended)
+
+
+async def test_a_result_that_is_there_is_given_where_only_a_callback_is_aborted() -> None:
+    server, controller = MCPServer(), AbortController()
+
+    @server.tool
+    async def work(ctx: Context) -> str:
+        ctx.progress(1)
+        return "done"
+
+    async def stuck(_: object) -> None:
+        await settle()
+        controller.abort("enough")
+        await asyncio.Event().wait()
+
+    result: Any = await server.invoke_tool("work", on_progress=stuck, signal=controller.signal)
+
+    assert "done" == result.content[0].text

@@ -64,8 +64,14 @@ async def test_a_message_without_a_logger_has_no_such_member() -> None:
         assert [{"level": "error", "data": None}] == _messages(peer)
 
 
-async def test_before_any_client_is_there_nobody_is_told() -> None:
-    MCPServer().emit_log("emergency", "alone")
+async def test_what_is_logged_before_a_client_is_there_is_not_sent_later() -> None:
+    server = MCPServer()
+    server.emit_log("emergency", "alone")
+    async with serving(server) as peer:
+        server.emit_log("emergency", "together")
+        await settle()
+
+        assert ["together"] == [message["data"] for message in _messages(peer)]
 
 
 @pytest.mark.parametrize("say", ["set", "emit"])

@@ -108,15 +108,30 @@ async def test_several_clients_are_served_at_once_and_one_leaves() -> None:
     assert second.transport.closed
 
 
-async def test_a_transport_that_is_closed_already_is_forgotten_at_once() -> None:
+async def test_a_transport_that_is_closed_already_is_refused() -> None:
     server = MCPServer()
     near, _ = InMemoryTransport.pair()
     await near.close()
 
-    connection = await server.attach(near)
-    await connection.wait_closed()
+    for serve in (server.attach, server.start):
+        with pytest.raises(MCPTransportError) as caught:
+            await serve(near)
+        assert MCP_CODES.TRANSPORT_CLOSED == caught.value.code
+    assert (False, 0) == ((info := server.get_info()).running, info.connections)
 
-    assert 0 == server.get_info().connections
+
+async def test_a_transport_that_is_served_already_is_refused_and_still_served() -> None:
+    server = _echo_server()
+    near, far = InMemoryTransport.pair()
+    await server.attach(near)
+
+    with pytest.raises(MCPError, match="serves this transport already") as caught:
+        await server.attach(near)
+
+    assert (MCP_CODES.ALREADY_CONNECTED, 1) == (caught.value.code, server.get_info().connections)
+    peer = ScriptedPeer(far)
+    await peer.initialize()
+    assert "hi" == text_of(await call(peer, "echo", text="hi"))
     await server.stop()
 
 
@@ -200,10 +215,18 @@ async def test_a_handler_may_stop_the_server_and_every_client_is_let_go() -> Non
 
 
 async def test_stopping_before_the_start_does_nothing() -> None:
-    await MCPServer().stop()
+    server = MCPServer()
+    closed: list[ConnectionClosed] = []
+    server.events.on("connection:closed", closed.append)
+
+    await server.stop()
+
+    assert ([], False) == (closed, server.get_info().running)
+    async with serving(server) as peer:
+        assert {} == await ask(peer, "ping")
 
 
-@pytest.mark.requirement("every-branch-is-reached")
+@pytest.mark.requirement("every-branch-is-reached", "universal-code-stays-pure")
 async def test_clock_timers_and_ids_are_those_that_were_passed_in() -> None:
     clock, ids = FakeClock(100.0), count(70)
     server = MCPServer(clock=clock, timers=clock, id_generator=ids.__next__)
@@ -297,10 +320,20 @@ def test_running_is_left_to_whoever_serves(monkeypatch: pytest.MonkeyPatch) -> N
     server = MCPServer(timers=clock)
 
     server.run()
-    server.run("sse", host="", port=8000, path="/sse", allowed_hosts=["a.example"], allowed_origins=["https://a"])
+    server.run(
+        "sse",
+        host="",
+        port=8000,
+        path="/sse",
+        allowed_hosts=["a.example"],
+        allowed_origins=["https://a"],
+        max_frame_bytes=64,
+    )
 
-    defaults = {"host": None, "port": None, "path": None, "allowed_hosts": None, "allowed_origins": ()}
+    names = ("host", "port", "path", "allowed_hosts", "max_frame_bytes")
+    defaults = {**dict.fromkeys(names), "allowed_origins": ()}
     chosen = {
+        "max_frame_bytes": 64,
         "host": "",
         "port": 8000,
         "path": "/sse",
@@ -321,3 +354,21 @@ async def test_an_error_number_that_means_two_things_is_told_apart_by_the_method
     async with serving(server) as peer:
         assert (-32002, MCP_CODES.REQUEST_CANCELLED) == code_of(await call(peer, "give_up"))
         assert (-32002, MCP_CODES.NOT_FOUND) == code_of(await ask(peer, "resources/read", {"uri": "mem://x"}))
+
+
+async def test_what_keeps_a_connection_alive_is_answered_however_busy_the_server_is() -> None:
+    server, never = MCPServer(max_concurrent=1), asyncio.Event()
+
+    @server.tool
+    async def wait() -> None:
+        await never.wait()
+
+    server.set_authorizer(lambda _: True)
+    async with serving(server) as peer:
+        peer.request(1, "tools/call", {"name": "wait"})
+        peer.request(2, "tools/list", {})
+        await settle()
+
+        assert {} == await ask(peer, "ping")
+        assert {} == await ask(peer, "logging/setLevel", {"level": "error"}, id="level")
+        assert 3 == len(peer.seen)

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
-from suaveplan_mcp.jsonrpc.messages import JsonValue
+from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue
+from suaveplan_mcp.protocol.revisions import LATEST, LATEST_HANDSHAKE, V2024_11_05
 from suaveplan_mcp.server.mcp_server import MCPServer
-from suaveplan_mcp.server.paging import Pages, page_of, require_page_size
+from suaveplan_mcp.server.paging import Page, Pages, page_of, require_page_size
 from suaveplan_mcp.targets import connect
 from suaveplan_mcp.types.base import Result
 from suaveplan_mcp.types.caching import CacheableResult, CacheScope
@@ -69,31 +70,40 @@ def test_a_page_that_would_hold_nothing_is_refused(size: int) -> None:
 
 
 def _pages(items: list[int], scope: Callable[[], CacheScope], size: int | None = None) -> Pages[int]:
-    def make_page(page: list[int], cursor: str | None, cache_scope: CacheScope) -> Result:
-        return CacheableResult(meta={"items": list[JsonValue](page), "next": cursor}, cache_scope=cache_scope)
+    def make_page(page: Page[int]) -> Result:
+        meta: JsonObject = {"items": list[JsonValue](page.items), "next": page.next_cursor}
+        return CacheableResult(meta=meta, cache_scope=page.scope)
 
-    return Pages(lambda: items, make_page, scope, size)
+    return Pages(lambda form: [*items, 26] if form == "stateless" else items, make_page, scope, size)
 
 
 def test_a_page_is_made_once_until_the_list_changes() -> None:
     items = [1]
     pages = _pages(items, lambda: "public")
-    first = pages.answer(None)
+    first = pages.answer(None, LATEST_HANDSHAKE)
     items.append(2)
 
-    assert first is pages.answer(None)
+    assert first is pages.answer(None, LATEST_HANDSHAKE)
     pages.forget()
-    assert b'{"_meta":{"items":[1,2],"next":null},"cacheScope":"public"}' == bytes(pages.answer(None))
+    assert b'{"_meta":{"items":[1,2],"next":null},"cacheScope":"public"}' == bytes(pages.answer(None, LATEST_HANDSHAKE))
 
 
 def test_pages_for_sharing_are_kept_apart_from_those_that_are_not() -> None:
     scopes: list[CacheScope] = ["public", "private"]
     pages = _pages([1, 2], lambda: scopes[0], size=1)
-    shared = pages.answer("after:1")
+    shared = pages.answer("after:1", LATEST_HANDSHAKE)
     scopes.reverse()
 
     assert b"public" in bytes(shared)
-    assert b"private" in bytes(pages.answer("after:1"))
+    assert b"private" in bytes(pages.answer("after:1", LATEST_HANDSHAKE))
+
+
+def test_pages_for_one_era_are_kept_apart_from_those_for_the_other() -> None:
+    pages = _pages([1], lambda: "public")
+    pages.answer(None, LATEST_HANDSHAKE)
+
+    assert b'"items":[1,26]' in bytes(pages.answer(None, LATEST))
+    assert pages.answer(None, V2024_11_05) is pages.answer(None, LATEST_HANDSHAKE)
 
 
 async def test_a_client_in_the_same_process_cannot_reach_into_what_is_registered() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.server.mcp_server import MCPServer
-from suaveplan_mcp.types.content import ImageContent, TextContent
-from suaveplan_mcp.types.prompts import GetPromptResult, PromptMessage
+from suaveplan_mcp.server.refusals import RegistrationError
+from suaveplan_mcp.types.content import AudioContent, ImageContent, TextContent
+from suaveplan_mcp.types.prompts import GetPromptResult, PromptArgument, PromptMessage
 from tests.unit.server.peers import ask, code_of, record_faults, serving, settle
 
 HELLO: Any = {"role": "user", "content": {"type": "text", "text": "hello"}}
@@ -206,3 +207,76 @@ async def test_what_is_registered_and_taken_away_is_told_to_clients() -> None:
         await peer.expect_notification("notifications/prompts/list_changed")
         await settle()
         assert 2 == len(peer.seen)
+
+
+@pytest.mark.parametrize(("revision", "kind"), [("2024-11-05", "text"), ("2025-03-26", "audio")])
+async def test_content_that_the_revision_does_not_know_becomes_text(revision: str, kind: str) -> None:
+    server = MCPServer()
+
+    @server.prompt
+    def hum() -> AudioContent:
+        return AudioContent(data="AA==", mime_type="audio/wav")
+
+    async with serving(server, revision=revision) as peer:
+        result = await ask(peer, "prompts/get", {"name": "hum"})
+        assert kind == result["messages"][0]["content"]["type"]
+
+
+async def test_arguments_may_be_advertised_in_other_words_than_the_handlers() -> None:
+    server = MCPServer()
+    prompt = server.register_prompt(
+        {
+            "name": "greet",
+            "handler": greet,
+            "arguments": [{"name": "who", "description": "A name."}, {"name": "times", "required": True}],
+        }
+    )
+
+    assert prompt.arguments is not None
+    assert [("who", "A name.", True), ("times", None, True)] == [
+        (each.name, each.description, each.required) for each in prompt.arguments
+    ]
+    assert [prompt] == server.list_prompts()
+    assert (
+        "hello Ada hello Ada " == (await _get(server, "greet", who="Ada", times="2"))["messages"][0]["content"]["text"]
+    )
+    with pytest.raises(MCPError, match="times"):
+        await server.get_prompt_messages("greet", {"who": "Ada"})
+
+
+async def test_a_handler_that_takes_anything_gets_the_arguments_that_are_advertised() -> None:
+    server = MCPServer()
+
+    def collect(**arguments: str) -> str:
+        return ", ".join(f"{name}={value}" for name, value in arguments.items())
+
+    server.register_prompt(collect, arguments=[{"name": "a", "required": True}, PromptArgument(name="b")])
+
+    assert "a=1, b=2" == (await _get(server, "collect", a="1", b="2"))["messages"][0]["content"]["text"]
+    with pytest.raises(MCPError, match="c"):
+        await server.get_prompt_messages("collect", {"a": "1", "c": "3"})
+
+
+async def test_no_arguments_at_all_may_be_advertised() -> None:
+    server = MCPServer()
+
+    def answer(times: int = 1) -> str:
+        return "x" * times
+
+    assert None is server.register_prompt(answer, arguments=[]).arguments
+    with pytest.raises(MCPError, match="no argument of that name"):
+        await server.get_prompt_messages("answer", {"times": "2"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([{"name": "who"}, {"name": "whom"}], "parameter `whom`: the handler has no parameter of that name"),
+        ([{"name": "times"}], "parameter `who`: the handler cannot do without it"),
+        ([{"name": "who", "required": False}], "parameter `who`: the handler cannot do without it"),
+        ([{"title": "Who"}], "name"),
+    ],
+)
+def test_advertised_arguments_that_the_handler_cannot_serve_are_refused(arguments: Any, reason: str) -> None:
+    with pytest.raises(RegistrationError, match=reason):
+        MCPServer().register_prompt(greet, arguments=arguments)

@@ -6,6 +6,7 @@ import pytest
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.runtime.abort import AbortController
+from suaveplan_mcp.server import resources
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.server.refusals import RegistrationError
@@ -292,8 +293,20 @@ async def test_a_subscribed_client_is_told_of_an_update_and_no_other() -> None:
 
 
 @pytest.mark.requirement("every-branch-is-reached")
-def test_an_update_before_the_start_is_told_to_nobody() -> None:
-    _with("v").mark_resource_updated("mem://x")
+async def test_an_update_before_the_start_is_told_to_nobody() -> None:
+    server = _with("v")
+    server.mark_resource_updated("mem://x")
+    peer = await join(server)
+    assert {} == await ask(peer, "resources/subscribe", {"uri": "mem://x"})
+    heard = len(peer.seen)
+    await settle()
+    assert heard == len(peer.seen)
+
+    server.mark_resource_updated("mem://x")
+    await peer.expect_notification("notifications/resources/updated")
+    await settle()
+    assert heard + 1 == len(peer.seen)
+    await server.stop()
 
 
 async def test_what_is_registered_and_taken_away_is_told_to_clients() -> None:
@@ -327,3 +340,33 @@ async def test_a_resource_is_read_here_as_well() -> None:
     assert "here" == result.contents[0].text
     assert isinstance(server.list_resources()[0], Resource)
     await server.stop()
+
+
+async def test_one_client_cannot_watch_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "MAX_SUBSCRIPTIONS", 2)
+    async with serving(MCPServer()) as peer:
+        for uri in ("a:1", "a:2", "a:2"):
+            assert {} == await ask(peer, "resources/subscribe", {"uri": uri})
+        error = await ask(peer, "resources/subscribe", {"uri": "a:3"})
+        assert "too many subscriptions: one connection may have 2 at once" == error.message
+        assert {} == await ask(peer, "resources/unsubscribe", {"uri": "a:1"})
+        assert {} == await ask(peer, "resources/subscribe", {"uri": "a:3"})
+
+
+@pytest.mark.parametrize("key", ["uri", "uri_template", "uriTemplate"])
+async def test_a_template_may_be_registered_under_the_name_that_the_wire_has_for_its_uri(key: str) -> None:
+    server = MCPServer()
+    definition: dict[str, Any] = {key: "mem://{id}", "name": "any", "handler": lambda uri, id: f"{id} of {uri}"}
+    template = server.register_resource(definition)
+
+    assert isinstance(template, ResourceTemplate)
+    assert "mem://{id}" == template.uri_template
+    result = await _read(server, "mem://7")
+    assert "7 of mem://7" == result["contents"][0]["text"]
+
+
+async def test_a_template_may_be_named_by_keyword() -> None:
+    server = MCPServer()
+    server.register_resource(lambda id: id, uri_template="mem://{id}", name="any")
+
+    assert ["mem://{id}"] == [template.uri_template for template in server.list_resource_templates()]

@@ -9,6 +9,7 @@ import pytest
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import Response
+from suaveplan_mcp.runtime.abort import AbortController
 from suaveplan_mcp.server.asking import AskError
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.logging import LogError
@@ -20,6 +21,7 @@ from tests.unit.server.peers import ask, call, serving, text_of
 WHO: contextvars.ContextVar[str] = contextvars.ContextVar("WHO", default="nobody")
 
 
+@pytest.mark.requirement("case-20-a-tool-that-blocks-holds-up-nobody-else")
 async def test_a_plain_handler_runs_in_a_thread_with_the_context_of_its_caller() -> None:
     server = MCPServer()
 
@@ -89,6 +91,7 @@ async def test_blocked_threads_do_not_hold_up_other_requests() -> None:
         assert {"released"} == {text_of(answer.result) for answer in answers if isinstance(answer, Response)}
 
 
+@pytest.mark.requirement("case-20-a-tool-that-blocks-holds-up-nobody-else")
 async def test_sixty_blocking_tools_that_call_another_server_all_finish() -> None:
     outer, inner = MCPServer("outer"), MCPServer("inner")
     everyone = threading.Barrier(60)
@@ -154,6 +157,12 @@ async def test_the_limit_of_threads_holds() -> None:
     await server.stop()
 
 
+def _received() -> MCPError:
+    error = MCPError(MCP_CODES.NOT_FOUND, "x", jsonrpc_code=-32002)
+    error.received = True
+    return error
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -181,6 +190,7 @@ def test_an_error_raised_as_the_answer_is_one(error: MCPError) -> None:
         LogError("level", "x"),
         InvalidArgumentsError("tool `other`", "a", "x"),
         RegistrationError("f", "x"),
+        _received(),
     ],
 )
 def test_an_error_that_only_the_handler_can_help_is_no_answer(error: Exception) -> None:
@@ -199,3 +209,27 @@ async def test_a_handler_without_a_context_never_sees_one() -> None:
     assert [Context] == seen
     async with serving(server) as peer:
         assert "isError" in await call(peer, "with_context", ctx=1)
+
+
+async def test_a_handler_that_would_end_the_process_has_failed() -> None:
+    server = MCPServer()
+
+    @server.resource("mem://exit")
+    async def leave() -> str:
+        raise SystemExit(3)
+
+    with pytest.raises(MCPError) as caught:
+        await server.read_resource("mem://exit", signal=AbortController().signal)
+
+    assert (MCP_CODES.HANDLER_FAILED, SystemExit) == (caught.value.code, type(caught.value.cause))
+
+
+async def test_what_ends_more_than_a_handler_passes_through_it() -> None:
+    server = MCPServer()
+
+    @server.resource("mem://stop")
+    async def stop() -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await server.read_resource("mem://stop")

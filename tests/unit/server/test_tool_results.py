@@ -251,3 +251,65 @@ def test_a_wrapped_schema_and_a_wrapped_value_agree(schema: JsonObject, good: An
 
 def test_json_is_wrapped_as_it_is() -> None:
     assert Raw(b'{"result":[1]}') == wrap_structured_content(Raw(b"[1]"))
+
+
+class Promise(Struct):
+    number: int
+
+
+def _whole() -> CallToolResult | Promise:
+    """Never runs."""
+    return CallToolResult(content=[])
+
+
+@pytest.mark.parametrize("output_schema", [None, Promise, {"type": "object", "required": ["number"]}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        CallToolResult(content=[], structured_content={"other": 1}),
+        CallToolResult(content=[]),
+        {"content": [], "structuredContent": {"other": 1}},
+        {"content": [], "structuredContent": {"other": 1}, "isError": False},
+    ],
+)
+def test_structured_content_that_breaks_the_advertised_schema_is_never_sent(output_schema: object, value: Any) -> None:
+    signature = ToolSignature.from_callable(_whole, context_type=Context, output_schema=output_schema)
+
+    assert signature.output_schema is not None
+    with pytest.raises(InvalidResultError, match="number|it has none") as caught:
+        to_result(value, signature)
+    assert "tool `_whole` returned a value that cannot be sent" in caught.value.message
+
+
+@pytest.mark.parametrize("output_schema", [None, Promise, {"type": "object", "required": ["number"]}])
+@pytest.mark.parametrize("content", [{"number": 1}, Promise(1), Raw(b'{"number":1}')])
+def test_structured_content_that_keeps_the_promise_stays_as_it_is(output_schema: object, content: Any) -> None:
+    signature = ToolSignature.from_callable(_whole, context_type=Context, output_schema=output_schema)
+    result = CallToolResult(content=[], structured_content=content)
+
+    assert result is to_result(result, signature)
+
+
+def test_a_failure_promises_nothing() -> None:
+    signature = ToolSignature.from_callable(_whole, context_type=Context)
+
+    assert to_result({"content": [], "isError": True}, signature).is_error
+    assert to_result(CallToolResult(content=[], is_error=True), signature).is_error
+
+
+def test_without_an_output_schema_a_whole_result_may_hold_anything() -> None:
+    def free() -> CallToolResult:
+        """Never runs."""
+        return CallToolResult(content=[])
+
+    signature = ToolSignature.from_callable(free, context_type=Context)
+    result = CallToolResult(content=[], structured_content={"other": 1})
+
+    assert signature.output_schema is None
+    assert result is to_result(result, signature)
+
+
+def test_half_a_surrogate_pair_in_an_error_costs_only_itself() -> None:
+    (block,) = error_result(OSError("no file caf\udce9")).content
+
+    assert TextContent(text="Error: no file caf?") == block

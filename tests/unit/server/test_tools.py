@@ -3,20 +3,26 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pydantic
 import pytest
-from msgspec import UNSET
+from msgspec import UNSET, Raw
+from msgspec.json import decode
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
+from suaveplan_mcp.protocol.caller import Caller
+from suaveplan_mcp.protocol.revisions import LATEST, LATEST_HANDSHAKE
+from suaveplan_mcp.runtime.abort import AbortController
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.server.refusals import RegistrationError
-from suaveplan_mcp.types.content import ImageContent, TextContent
-from suaveplan_mcp.types.tools import CallToolResult, Tool, ToolAnnotations
-from tests.unit.server.peers import ask, call, code_of, record_faults, serving, text_of
+from suaveplan_mcp.types.base import keep_raw
+from suaveplan_mcp.types.content import AudioContent, ImageContent, ResourceLink, TextContent
+from suaveplan_mcp.types.pagination import PaginatedRequestParams
+from suaveplan_mcp.types.tools import CallToolRequestParams, CallToolResult, Tool, ToolAnnotations
+from tests.unit.server.peers import a_call, ask, call, code_of, record_faults, serving, text_of
 
 OLD = "2025-06-18"
 
@@ -101,8 +107,9 @@ async def test_from_the_last_handshake_revision_on_the_model_is_told_what_does_n
 
 @pytest.mark.requirement("every-branch-is-reached")
 @pytest.mark.parametrize("arguments", [[1], "text", 5])
-async def test_arguments_that_are_no_object_are_at_fault_as_a_whole(arguments: Any) -> None:
-    async with serving(_with(add), revision=OLD) as peer:
+@pytest.mark.parametrize("revision", [OLD, LATEST_HANDSHAKE])
+async def test_arguments_that_are_no_object_are_at_fault_as_a_whole(arguments: Any, revision: str) -> None:
+    async with serving(_with(add), revision=revision) as peer:
         error = await ask(peer, "tools/call", {"name": "add", "arguments": arguments})
 
         assert (-32602, "(root)") == (error.code, error.data["path"])
@@ -477,17 +484,35 @@ async def test_a_whole_result_is_the_result() -> None:
     assert result == await server.invoke_tool("whole")
 
 
-async def test_a_tool_that_ends_the_process_is_answered_and_reported() -> None:
-    server = MCPServer()
+@pytest.mark.requirement("every-branch-is-reached")
+@pytest.mark.parametrize("raised", [SystemExit(3), BaseExceptionGroup("both", [SystemExit(3)])])
+async def test_a_tool_that_would_end_the_process_has_failed_and_is_reported(
+    raised: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    server, text = MCPServer(), f"Error: the tool raised {type(raised).__name__}"
 
     @server.tool
     async def leave() -> None:
-        raise SystemExit(3)
+        raise raised
 
-    faults = record_faults(server)
     async with serving(server) as peer:
-        assert (-32603, MCP_CODES.INTERNAL_ERROR) == code_of(await call(peer, "leave"))
-        assert ["SystemExit"] == [type(fault.error).__name__ for fault in faults]
+        assert text == text_of(await call(peer, "leave"))
+    variants: list[Any] = [{}, {"signal": AbortController().signal}, {"on_progress": lambda _: None}]
+    for options in variants:
+        result: Any = await server.invoke_tool("leave", **options)
+        assert (True, text) == (result.is_error, result.content[0].text)
+    assert ["ERROR"] * 4 == [record.levelname for record in caplog.records]
+
+
+async def test_what_ends_more_than_a_tool_passes_through_it() -> None:
+    server = MCPServer()
+
+    @server.tool
+    async def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await server.invoke_tool("stop")
 
 
 @dataclass
@@ -505,3 +530,61 @@ async def test_mutable_defaults_and_dataclasses_are_fresh_for_each_call() -> Non
     for _ in range(2):
         assert [1] == (await server.invoke_tool("collect", {"point": {"x": 1}})).structured_content
     await server.stop()
+
+
+@pytest.mark.parametrize(
+    ("revision", "types"),
+    [
+        ("2024-11-05", ["text", "text", "text"]),
+        ("2025-03-26", ["text", "audio", "text"]),
+        ("2025-06-18", ["text", "audio", "resource_link"]),
+    ],
+)
+async def test_content_that_the_revision_does_not_know_becomes_text(revision: str, types: list[str]) -> None:
+    def media() -> list[Any]:
+        return ["x", AudioContent(data="AA==", mime_type="audio/wav"), ResourceLink(uri="mem://a", name="a")]
+
+    async with serving(_with(media), revision=revision) as peer:
+        assert types == [block["type"] for block in (await call(peer, "media"))["content"]]
+
+
+async def test_a_result_from_a_peer_keeps_what_is_not_known_when_its_content_changes() -> None:
+    def relay() -> CallToolResult:
+        raw = Raw(b'{"content":[{"type":"audio","data":"AA==","mimeType":"a/b"}],"structuredContent":[1],"odd":1}')
+        result = decode(raw, type=CallToolResult)
+        keep_raw(result, raw)
+        return result
+
+    async with serving(_with(relay), revision="2024-11-05") as peer:
+        result = await call(peer, "relay")
+    assert ("text", {"result": [1]}, 1) == (result["content"][0]["type"], result["structuredContent"], result["odd"])
+
+
+async def test_the_stateless_era_has_structured_content_bare_and_its_schema_to_match() -> None:
+    server = _with(_listed)
+    caller = a_call()
+    caller.caller = Caller(revision=LATEST)
+
+    listed: Any = decode(await server._tools.handle_list(PaginatedRequestParams(), caller))
+    result = await server._tools.handle_call(CallToolRequestParams(name="_listed"), caller)
+
+    assert {"type": "array", "items": {"type": "integer"}} == listed["tools"][0]["outputSchema"]
+    assert b"[" == bytes(cast("Raw", result.structured_content))[:1]
+
+
+def test_a_tool_must_have_a_name() -> None:
+    with pytest.raises(RegistrationError, match="a tool must have a name"):
+        MCPServer().register_tool(add, name="")
+
+
+@pytest.mark.parametrize("name", ["with space", "é", "a,b", "x" * 129])
+def test_a_name_that_some_clients_refuse_is_taken_with_a_warning(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert name == MCPServer().register_tool(add, name=name).name
+    assert [f"the name of the tool {name!r}"] == [each.message.partition(" is one")[0] for each in caplog.records]
+
+
+@pytest.mark.parametrize("name", ["getUser", "DATA_EXPORT_v2", "admin.tools/list", "a-b", "x" * 128])
+def test_a_usual_name_is_taken_in_silence(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    MCPServer().register_tool(add, name=name)
+
+    assert [] == caplog.records

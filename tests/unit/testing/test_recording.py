@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from msgspec import UNSET, Raw, Struct
 
-from suaveplan_mcp.errors import MCP_CODES, MCPTransportError
+from suaveplan_mcp.errors import MCP_CODES, MCPProtocolError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import (
     Batch,
     ErrorObject,
@@ -228,3 +228,27 @@ async def test_without_post_inside_there_is_none_outside() -> None:
 
     assert find_post(recording) is None
     assert [ONE] == got == recording.sent
+
+
+async def test_a_dict_with_the_members_of_a_message_is_recorded_as_one() -> None:
+    near, far = InMemoryTransport.pair()
+    recording = RecordingTransport(near)
+    assert recording.post is not None
+    got = list[Message]()
+    far.on_message(got.append)
+    recording.post({"jsonrpc": "2.0", "method": "one"})  # pyright: ignore[reportArgumentType]
+    await recording.send({"jsonrpc": "2.0", "method": "two"})  # pyright: ignore[reportArgumentType]
+
+    assert [ONE, TWO] == recording.sent
+    assert [ONE, TWO] == got
+
+
+async def test_what_is_no_message_is_refused_and_not_recorded() -> None:
+    recording = RecordingTransport(InMemoryTransport.pair()[0])
+    assert recording.post is not None
+
+    with pytest.raises(MCPProtocolError, match="no message"):
+        recording.post("one")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(MCPProtocolError, match="no message"):
+        await recording.send(2)  # pyright: ignore[reportArgumentType]
+    assert [] == recording.sent

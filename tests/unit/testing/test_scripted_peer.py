@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from msgspec import Raw
 
+from suaveplan_mcp.errors import MCPProtocolError
 from suaveplan_mcp.jsonrpc.messages import (
     Batch,
     ErrorObject,
@@ -196,3 +197,14 @@ async def test_a_transport_that_cannot_post_is_refused() -> None:
 
     with pytest.raises(TypeError, match="post"):
         ScriptedPeer(SendOnly())
+
+
+async def test_a_dict_with_the_members_of_a_message_is_sent_as_one() -> None:
+    near, peer = scripted()
+    got = list[Message]()
+    near.on_message(got.append)
+    peer.send_raw({"jsonrpc": "2.0", "method": "two"})  # pyright: ignore[reportArgumentType]
+
+    assert [Notification("two")] == got
+    with pytest.raises(MCPProtocolError, match="no message"):
+        peer.send_raw("two")  # pyright: ignore[reportArgumentType]

@@ -104,6 +104,7 @@ def test_a_message_that_arrives_while_another_is_handled_waits_its_turn() -> Non
     assert [ONE, TWO, THREE] == got
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 def test_a_handler_that_was_taken_away_gets_nothing_more() -> None:
     receiver, first, second = Receiver(), list[Message](), list[Message]()
     unsubscribe = receiver.on_message(first.append)
@@ -188,6 +189,7 @@ def test_an_interrupt_passes_and_what_waits_is_handed_on_with_the_next_message()
     assert [ONE, TWO, THREE] == got
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 def test_the_end_is_told_once_to_every_close_handler() -> None:
     receiver, told = Receiver(), list[str]()
     receiver.on_close(lambda: told.append("first"))
@@ -312,6 +314,7 @@ def test_a_refusal_names_the_failure_behind_it() -> None:
     refusal = receiver.refusal()
 
     assert (MCP_CODES.TRANSPORT_CLOSED, receiver.failure) == (refusal.code, refusal.cause)
+    assert "the transport is closed: broken" == refusal.message
 
 
 def test_post_and_failure_are_found_where_a_transport_has_them() -> None:

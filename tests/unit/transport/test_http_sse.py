@@ -128,6 +128,7 @@ async def closed(transport: HttpSseTransport) -> None:
 # Posting
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 async def test_posts_requests_via_fetch_impl() -> None:
     server = Server()
     transport = over(server, Source())
@@ -162,6 +163,7 @@ async def test_messages_are_posted_one_at_a_time_in_order() -> None:
     assert [b"one", b"two", b"three"] == [body.split(b'"')[-2] for body in server.bodies]
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 async def test_raises_transport_closed_after_close() -> None:
     transport = over(Server(), Source())
     await transport.close()
@@ -254,6 +256,7 @@ async def test_a_send_that_is_cancelled_leaves_the_next_one_alone(reply: object)
 # Receiving
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 async def test_dispatches_messages_from_event_source_impl() -> None:
     source, got = (
         Source(Event("message", JSON_ONE), Event(None, JSON_TWO.decode()), Event("", JSON_ONE)),
@@ -334,11 +337,15 @@ async def test_a_stream_that_breaks_closes_with_a_failure() -> None:
     assert transport.failure is not None
     assert (MCP_CODES.TRANSPORT_ERROR, BROKEN) == (transport.failure.code, transport.failure.cause)
     assert "https://example.org/mcp/sse failed" in transport.failure.message
+    with pytest.raises(MCPTransportError) as raised:
+        transport.post(ONE)
+    assert f"the transport is closed: {transport.failure.message}" == raised.value.message
 
 
 # The endpoint event
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 @pytest.mark.parametrize(
     ("named", "expected"),
     [
@@ -464,3 +471,91 @@ async def test_close_before_the_endpoint_is_named_drops_what_waits_at_once() -> 
     with pytest.raises(MCPTransportError, match="closed"):
         await sending
     assert [] == server.posts
+
+
+# Simple stand-ins
+
+
+@dataclass
+class Status:
+    status: int
+
+
+@dataclass
+class PlainReply(Status):
+    reads: int = 0
+
+    def text(self) -> str:
+        self.reads += 1
+        return "gone"
+
+
+@dataclass
+class Data:
+    data: str
+
+
+@pytest.mark.parametrize("reply", [Status(200), PlainReply(200)])
+async def test_fetch_may_be_a_plain_function_and_its_answer_just_a_status(reply: Status) -> None:
+    posted: list[bytes] = []
+
+    def fetch(url: str, *, method: str, headers: Mapping[str, str], body: bytes) -> Status:
+        posted.append(body)
+        return reply
+
+    transport = create_http_sse_transport(
+        endpoint=ENDPOINT, fetch_impl=fetch, event_source_impl=Source(), wait_for_endpoint=False
+    )
+    await transport.send(ONE)
+    await transport.close()
+
+    assert [JSON_ONE] == posted
+
+
+@pytest.mark.parametrize(("reply", "said"), [(Status(410), "b''"), (PlainReply(410), "'gone'")])
+async def test_a_refusal_tells_the_body_where_there_is_one(reply: Status, said: str) -> None:
+    transport = over(Server([reply]), Source())
+
+    with pytest.raises(MCPTransportError, match=f"answered with 410: {said}"):
+        await transport.send(ONE)
+    await transport.close()
+
+
+@pytest.mark.parametrize(
+    "event", [{"event": "message", "data": JSON_ONE}, {"data": JSON_ONE.decode()}, Data(JSON_ONE.decode())]
+)
+async def test_events_may_be_dicts_or_have_no_type(event: object) -> None:
+    got: list[Message] = []
+    transport = over(Server(), Source({"event": "ping"}, event))
+    transport.on_message(got.append)
+    await turns()
+    await transport.close()
+
+    assert [ONE] == got
+
+
+async def test_a_source_may_be_awaited_for_and_closed_by_a_plain_function() -> None:
+    class PlainSource:
+        def __init__(self) -> None:
+            self.closed = 0
+
+        async def __aiter__(self) -> AsyncIterator[Event]:
+            yield Event(None, JSON_TWO)
+            await asyncio.Event().wait()
+
+        def close(self) -> None:
+            self.closed += 1
+
+    source = PlainSource()
+    got: list[Message] = []
+
+    async def open_source(url: str) -> PlainSource:
+        return source
+
+    transport = create_http_sse_transport(endpoint=ENDPOINT, fetch_impl=Server(), event_source_impl=open_source)
+    transport.on_message(got.append)
+    await turns()
+    await transport.close()
+
+    assert [TWO] == got
+    assert 1 == source.closed

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from suaveplan_mcp.errors import MCP_CODES, MCPTransportError
+from suaveplan_mcp.errors import MCP_CODES, MCPProtocolError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import Message, Notification, Request, Response
 from suaveplan_mcp.transport.base import Delivery, Transport
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
@@ -12,6 +12,7 @@ from suaveplan_mcp.transport.in_memory import InMemoryTransport
 ONE, TWO = Notification("one"), Notification("two")
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 def test_both_ends_are_transports() -> None:
     near, far = InMemoryTransport.pair()
 
@@ -20,6 +21,7 @@ def test_both_ends_are_transports() -> None:
     assert isinstance(far, Transport)
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 async def test_round_trips_a_message_between_paired_transports() -> None:
     near, far = InMemoryTransport.pair()
     at_near, at_far = list[Message](), list[Message]()
@@ -98,6 +100,7 @@ def test_a_related_request_alone_is_no_delivery_since_there_is_one_stream() -> N
     assert [ONE] == got
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 async def test_raises_transport_closed_after_close() -> None:
     near, far = InMemoryTransport.pair()
     await near.close()
@@ -156,3 +159,23 @@ async def test_an_end_may_be_closed_while_messages_wait_at_it_and_its_peer_has_g
     await far.close()
 
     assert far.closed
+
+
+async def test_a_dict_with_the_members_of_a_message_arrives_as_one() -> None:
+    near, far = InMemoryTransport.pair()
+    got = list[Message]()
+    far.on_message(got.append)
+    near.post({"jsonrpc": "2.0", "method": "one"})  # pyright: ignore[reportArgumentType]
+    await near.send({"jsonrpc": "2.0", "method": "two"})  # pyright: ignore[reportArgumentType]
+
+    assert [ONE, TWO] == got
+
+
+async def test_what_is_no_message_is_refused_where_it_is_sent() -> None:
+    near, far = InMemoryTransport.pair()
+    got = list[Message]()
+    far.on_message(got.append)
+
+    with pytest.raises(MCPProtocolError, match="str is no message"):
+        await near.send("one")  # pyright: ignore[reportArgumentType]
+    assert [] == got

@@ -61,16 +61,19 @@ class PromptWriter(Writer):
     def __init__(self) -> None:
         super().__init__()
         self.drained = 0
+        self.unwritten = 0
 
     def write_soon(self, data: bytes, /) -> None:
         if self.error is not None:
             raise self.error
         self.writes.append(data)
+        self.unwritten += len(data)
 
     async def drain(self) -> None:
         await self.open.wait()
         if self.error is not None:
             raise self.error
+        self.unwritten = 0
         self.drained += 1
 
 
@@ -103,6 +106,7 @@ async def closed(transport: StdioTransport) -> None:
 # Reading
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 async def test_parses_newline_delimited_json_from_readable() -> None:
     source, got = Source(LINE_ONE + LINE_TWO[:5], LINE_TWO[5:]), list[Message]()
     transport = over(Writer(), source)
@@ -124,6 +128,7 @@ async def test_carriage_returns_and_blank_lines_between_messages_are_ignored() -
     assert [ONE, TWO] == got
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 async def test_a_message_that_comes_one_byte_at_a_time_is_whole() -> None:
     line = '{"jsonrpc":"2.0","method":"a≤b🎉"}\n'.encode()
     got = list[Message]()
@@ -212,6 +217,7 @@ async def test_an_error_while_reading_closes_with_a_failure() -> None:
 # Writing
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 @WRITERS
 async def test_frames_newline_delimited_json_on_send(make_writer: Callable[[], Writer]) -> None:
     writer = make_writer()
@@ -222,6 +228,7 @@ async def test_frames_newline_delimited_json_on_send(make_writer: Callable[[], W
     await transport.close()
 
 
+@pytest.mark.requirement("transports-share-one-interface")
 @WRITERS
 async def test_raises_transport_closed_after_close(make_writer: Callable[[], Writer]) -> None:
     transport = over(make_writer())
@@ -566,3 +573,125 @@ async def test_a_reader_that_leaves_the_loop_takes_the_writer_with_it() -> None:
         await sending
     await transport.close()
     assert transport.failure is not None
+
+
+# A peer that does not read
+
+
+@WRITERS
+async def test_what_is_unwritten_is_counted_until_it_is_written(make_writer: Callable[[], Writer]) -> None:
+    writer, seen = make_writer(), list[tuple[bool, bool]]()
+    writer.open.clear()
+    transport = over(writer, high_water=len(LINE_ONE))
+    for count in (4, 1, 60):
+        for _ in range(count):
+            transport.post(ONE)
+        seen.append((transport.congested, transport.overfull))
+    await turns()
+    writer.open.set()
+    await transport.drained()
+    seen.append((transport.congested, transport.overfull))
+
+    assert [(False, False), (True, False), (True, True), (False, False)] == seen
+    await transport.drained()
+    assert 65 * LINE_ONE == b"".join(writer.writes)
+    await transport.close()
+
+
+@WRITERS
+async def test_waiting_for_room_ends_without_an_error_when_the_write_fails(make_writer: Callable[[], Writer]) -> None:
+    writer = make_writer()
+    writer.open.clear()
+    transport = over(writer, high_water=1)
+    transport.post(ONE)
+    assert transport.congested
+    waiting = asyncio.create_task(transport.drained())
+    await turns()
+    writer.error = BROKEN
+    writer.open.set()
+    await waiting
+
+    assert not transport.congested
+    assert transport.failure is not None
+    assert BROKEN is transport.failure.cause
+    await transport.close()
+
+
+@WRITERS
+async def test_no_more_is_read_from_a_peer_that_does_not_read(make_writer: Callable[[], Writer]) -> None:
+    source, writer, got = Source(LINE_ONE), make_writer(), list[Message]()
+    writer.open.clear()
+    transport = over(writer, source, high_water=1)
+    transport.may_pause = lambda: True
+    transport.on_message(got.append)
+    await turns()
+    transport.post(THREE)
+    source.feed(LINE_TWO)
+    await turns()
+    transport.post(THREE)
+    await turns()
+    assert [ONE] == got
+    writer.open.set()
+    await turns(10)
+
+    assert [ONE, TWO] == got
+    await transport.close()
+
+
+async def test_reading_goes_on_where_nobody_said_that_it_may_stop() -> None:
+    source, writer, got = Source(LINE_ONE), Writer(), list[Message]()
+    writer.open.clear()
+    transport = over(writer, source, high_water=1)
+    transport.on_message(got.append)
+    transport.post(THREE)
+    await turns()
+
+    assert transport.congested
+    assert [ONE] == got
+    await transport.close()
+
+
+@pytest.mark.parametrize("request_is", ["sent", "waiting"])
+async def test_reading_goes_on_as_soon_as_there_is_a_request(request_is: str) -> None:
+    source, writer, got, pausing = Source(), Writer(), list[Message](), [True]
+    writer.open.clear()
+    transport = over(writer, source, high_water=1)
+    transport.may_pause = lambda: pausing[0]
+    transport.on_message(got.append)
+    transport.post(THREE)
+    source.feed(LINE_ONE)
+    await turns()
+    assert [] == got
+
+    pausing[0] = False
+    waiting = asyncio.create_task(transport.drained() if request_is == "waiting" else transport.send(TWO))
+    await turns()
+
+    assert [ONE] == got
+    writer.open.set()
+    await waiting
+    await transport.close()
+
+
+async def test_a_transport_that_has_stopped_reading_can_be_closed() -> None:
+    source, writer, got = Source(), PromptWriter(), list[Message]()
+    writer.open.clear()
+    transport = over(writer, source, high_water=1)
+    transport.may_pause = lambda: True
+    transport.on_message(got.append)
+    transport.post(THREE)
+    source.feed(LINE_ONE)
+    await turns()
+    await transport.close()
+
+    assert ([], 1) == (got, writer.closed)
+
+
+async def test_a_prompt_writer_that_cannot_tell_its_size_is_waited_for() -> None:
+    writer = PromptWriter()
+    del writer.unwritten
+    transport = over(writer)
+    await transport.send(ONE)
+
+    assert ([LINE_ONE], 0) == (writer.writes, writer.drained)
+    await transport.close()

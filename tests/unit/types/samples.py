@@ -330,7 +330,7 @@ SAMPLES: Final[dict[type[WireStruct], Sample]] = {
             "toolUseId": "u-1",
             "content": [TEXT],
             "structuredContent": {"minutes": 3},
-            "isError": False,
+            "isError": True,
             "_meta": META,
         },
         "toolUseId",
@@ -354,7 +354,7 @@ SAMPLES: Final[dict[type[WireStruct], Sample]] = {
         {**AGAIN, "name": "line-7", "arguments": {"stop": "Mill"}, "task": {"ttl": 1}}, "name"
     ),
     types.CallToolResult: Sample(
-        {**RESULT, "content": [TEXT], "structuredContent": {"minutes": None}, "isError": False}, "content"
+        {**RESULT, "content": [TEXT], "structuredContent": {"minutes": None}, "isError": True}, "content"
     ),
     types.Resource: Sample(RESOURCE, "uri"),
     types.ResourceTemplate: Sample(TEMPLATE, "uriTemplate"),
@@ -498,3 +498,15 @@ SAMPLES: Final[dict[type[WireStruct], Sample]] = {
     types.URLElicitationRequiredErrorData: Sample({"elicitations": [ELICIT_URL]}, "elicitations"),
     types.ResourceNotFoundErrorData: Sample({"uri": "file:///nowhere"}, "uri"),
 }
+
+ENVELOPES: Final[dict[type, JsonObject]] = {
+    types.JSONRPCRequest: {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "next"}},
+    types.JSONRPCNotification: {"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}},
+    types.JSONRPCResultResponse: {"jsonrpc": "2.0", "id": "a", "result": {"tools": []}},
+    types.JSONRPCErrorResponse: {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "error": {"code": -32602, "message": "no such tool", "data": None},
+    },
+}
+"""A sample of every exported envelope, as JSON."""

@@ -57,6 +57,7 @@ def test_raw_form_hashes_like_any_other_value() -> None:
     assert {root} == {root, same}
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 def test_fields_are_snake_case_here_and_camel_case_on_the_wire() -> None:
     tool = Tool(name="wave", input_schema={}, meta={"_kept_as_it_is": 1})
     assert {"name": "wave", "inputSchema": {}, "_meta": {"_kept_as_it_is": 1}} == json.loads(encode(tool))

@@ -39,6 +39,13 @@ def through_error(name: str, example: dict[str, Any]) -> dict[str, Any]:
     return {**error, "data": through(kind, error["data"])} if kind else error
 
 
+def without_false_errors(value: Any) -> Any:
+    """Leave out `"isError": false`, which says what its absence says."""
+    if isinstance(value, dict):
+        return {key: without_false_errors(item) for key, item in value.items() if (key, item) != ("isError", False)}
+    return value
+
+
 def through_its_type(name: str, example: dict[str, Any]) -> dict[str, Any]:
     """Send an example through whatever its folder is named after."""
     if name.endswith("ResultResponse"):
@@ -56,7 +63,7 @@ def test_official_examples_come_back_with_nothing_lost(spec_dir: Path) -> None:
     for file in files:
         example = json.loads(file.read_bytes())
         back = through_its_type(file.parent.name, example)
-        if json.dumps(example, sort_keys=True) != json.dumps(back, sort_keys=True):
+        if json.dumps(without_false_errors(example), sort_keys=True) != json.dumps(back, sort_keys=True):
             changed[f"{file.parent.name}/{file.name}"] = back
     assert {} == changed
     assert len({file.parent.name for file in files}) > 80

@@ -1,12 +1,14 @@
 import json
+from typing import get_args
 
 import msgspec
 import pytest
 
 from suaveplan_mcp import types
-from suaveplan_mcp.jsonrpc.codec import encode
+from suaveplan_mcp.jsonrpc.codec import decode_message, encode
+from suaveplan_mcp.jsonrpc.messages import JsonObject
 from suaveplan_mcp.types import Received, WireStruct
-from tests.unit.types.samples import SAMPLES
+from tests.unit.types.samples import ENVELOPES, SAMPLES
 
 ABSTRACT = {WireStruct, Received}
 NEEDS_ONE_OF_ITS_OPTIONAL_FIELDS = {types.ResourceContents, types.EnumItems, types.ElicitRequestParams}
@@ -23,10 +25,12 @@ def exported_structs() -> set[type]:
     return {value for value in exported if isinstance(value, type) and issubclass(value, WireStruct)}
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 def test_every_exported_struct_has_a_sample() -> None:
     assert exported_structs() - ABSTRACT == set(SAMPLES)
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 @pytest.mark.parametrize("struct", STRUCTS)
 def test_sample_comes_back_as_the_same_json(struct: type[WireStruct]) -> None:
     wire = SAMPLES[struct].wire
@@ -34,6 +38,7 @@ def test_sample_comes_back_as_the_same_json(struct: type[WireStruct]) -> None:
     assert canonical(wire) == canonical(json.loads(encode(value)))
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 @pytest.mark.parametrize("struct", STRUCTS)
 def test_broken_sample_is_refused_by_the_name_of_the_field(struct: type[WireStruct]) -> None:
     sample = SAMPLES[struct]
@@ -63,3 +68,16 @@ def test_null_reads_as_absent_where_a_field_may_be_absent(struct: type[WireStruc
     wire = {**SAMPLES[struct].wire, **{field.encode_name: None for field in optional}}
     value = msgspec.json.decode(json.dumps(wire), type=struct)
     assert [None] * len(optional) == [getattr(value, field.name) for field in optional]
+
+
+def test_every_exported_envelope_has_a_sample_and_is_a_message() -> None:
+    exported = {getattr(types, name) for name in types.__all__ if name.startswith("JSONRPC")}
+    assert exported - {types.JSONRPCMessage} == set(ENVELOPES)
+    assert set() == set(ENVELOPES) - set(get_args(types.JSONRPCMessage))
+
+
+@pytest.mark.parametrize(("envelope", "wire"), ENVELOPES.items())
+def test_an_envelope_comes_back_as_the_same_json(envelope: type, wire: JsonObject) -> None:
+    message = decode_message(json.dumps(wire).encode())
+    assert envelope is type(message)
+    assert canonical(wire) == canonical(json.loads(encode(message)))

@@ -66,12 +66,14 @@ def places(struct: type[WireStruct], folder: Path) -> Iterator[tuple[Schema, Mem
             yield schema, schema.members(place.node)
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 @pytest.mark.parametrize("struct", STRUCTS)
 def test_struct_is_described_by_a_schema(struct: type[WireStruct], spec_dir: Path) -> None:
     described = any(True for _ in places(struct, spec_dir))
     assert described == (struct not in NOWHERE)
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 @pytest.mark.parametrize("struct", STRUCTS)
 def test_struct_has_every_member_of_every_schema(struct: type[WireStruct], spec_dir: Path) -> None:
     ours = set(annotations(struct)) | set(ENVELOPE)
@@ -79,6 +81,7 @@ def test_struct_has_every_member_of_every_schema(struct: type[WireStruct], spec_
     assert {} == {revision: names for revision, names in missing.items() if names}
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 @pytest.mark.parametrize("struct", [struct for struct in STRUCTS if struct not in JOINED | NOWHERE])
 def test_struct_adds_no_member_that_no_schema_has(struct: type[WireStruct], spec_dir: Path) -> None:
     inherited = {field.encode_name for base in struct.__bases__ for field in _fields(base)}
@@ -166,6 +169,7 @@ def test_validation_against_the_schemas_can_fail(spec_dir: Path) -> None:
         assert schema.complain(place, {"name": 7}) != []
 
 
+@pytest.mark.requirement("wire-types-have-one-source")
 def test_every_object_of_every_schema_has_a_struct(spec_dir: Path) -> None:
     ours = {struct.__name__ for struct in STRUCTS}
     without = {

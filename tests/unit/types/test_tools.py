@@ -43,8 +43,9 @@ def test_structured_content_that_is_absent_is_not_null() -> None:
     assert b'{"content":[]}' == encode(result)
 
 
-def test_false_is_written_where_it_was_said() -> None:
-    assert b'{"content":[],"isError":false}' == encode(CallToolResult(content=[], is_error=False))
+def test_a_result_says_only_that_it_is_an_error_and_not_that_it_is_none() -> None:
+    assert b'{"content":[]}' == encode(CallToolResult(content=[], is_error=False))
+    assert False is msgspec.json.decode(b'{"content":[]}', type=CallToolResult).is_error
 
 
 def test_schema_of_a_tool_keeps_every_keyword() -> None:

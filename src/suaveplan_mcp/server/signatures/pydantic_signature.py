@@ -102,7 +102,7 @@ def _generator() -> type:
     base: Any = load("pydantic.json_schema", "pydantic").GenerateJsonSchema
 
     class UntitledJsonSchema(base):
-        # A default that only the handler understands is nobody's mistake.
+        # A default that only the handler understands is no mistake.
         ignored_warning_kinds = frozenset({*base.ignored_warning_kinds, "non-serializable-default"})
 
         def field_title_should_be_set(self, schema: object) -> bool:
@@ -115,7 +115,7 @@ def _schema(adapter: Any, mode: str) -> JsonObject:
     schema = cast("JsonObject", _known(lambda: adapter.json_schema(schema_generator=_generator(), mode=mode)))
     definitions = cast("dict[str, JsonObject]", schema.pop("$defs", {}))
     for name, definition in definitions.items():
-        # A title that somebody chose is kept; the class's own name is none.
+        # A title that the author chose is kept; the class's own name is none.
         if definition.get("title") == name.rpartition("__")[2]:
             del definition["title"]
     own_name = getattr(adapter._type, "__name__", None)

@@ -14,8 +14,10 @@ from msgspec import UNSET, DecodeError, Meta, Raw, UnsetType, ValidationError, c
 from msgspec.json import Decoder, Encoder, decode, schema_components
 from msgspec.structs import astuple
 
+from suaveplan_mcp.jsonrpc.codec import require_finite
+from suaveplan_mcp.jsonrpc.complaints import ROOT
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue
-from suaveplan_mcp.server.refusals import ROOT, MismatchError, mismatch_of
+from suaveplan_mcp.server.refusals import MismatchError, mismatch_of
 from suaveplan_mcp.server.signatures.signature import EMPTY, Parameter, copier_of
 from suaveplan_mcp.types.content import UnknownContent
 
@@ -49,8 +51,8 @@ class ArgumentsCodec(Protocol):
         ...
 
 
-class ValueCodec(Protocol):
-    """Read and write the values of one type."""
+class ResultCodec(Protocol):
+    """Read and write what a tool returns."""
 
     @property
     def schema(self) -> JsonObject:
@@ -65,19 +67,23 @@ class ValueCodec(Protocol):
         """
         ...
 
-    def parse(self, text: str) -> object:
-        """Read a scalar that came as text, such as a number.
-
-        Raises:
-            MismatchError: it does not fit.
-        """
-        ...
-
     def encode(self, value: object) -> bytes:
         """Write a value that a handler returned, and see that it fits.
 
         Raises:
             MismatchError: it does not fit or has no JSON form.
+        """
+        ...
+
+
+class ValueCodec(ResultCodec, Protocol):
+    """Read and write the values of one type."""
+
+    def parse(self, text: str) -> object:
+        """Read a scalar that came as text, such as a number.
+
+        Raises:
+            MismatchError: it does not fit.
         """
         ...
 
@@ -105,7 +111,7 @@ def encode_value(value: object) -> bytes:
         MismatchError: it has none; the reason names the type.
     """
     try:
-        return _encoder.encode(value)
+        return require_finite(value, _encoder.encode(value))
     except RecursionError as error:
         raise MismatchError(ROOT, f"a value of type {type(value).__qualname__} contains itself") from error
     except (TypeError, ValueError) as error:
@@ -281,7 +287,7 @@ def _struct_field(name: str, parameter: Parameter) -> tuple[str, Any] | tuple[st
         return name, annotation
     if default is UNSET or isinstance(default, _ATOMS):
         return name, annotation, default
-    # Whatever else it is, msgspec would try to write it into the schema and give up where it cannot.
+    # Of any other kind: msgspec would try to write it into the schema and give up where it cannot.
     return name, annotation, field(default_factory=copier_of(default) or functools.partial(_same, default))
 
 
@@ -335,7 +341,7 @@ def _is_path(kind: Any) -> bool:
 
 
 def json_of(arguments: Json | Mapping[str, object] | UnsetType | None) -> Json:
-    """Return arguments as JSON, whatever they came as; none at all are an empty object.
+    """Return arguments as JSON, in whichever form they came; none at all are an empty object.
 
     Raises:
         MismatchError: a value among them has no JSON form.

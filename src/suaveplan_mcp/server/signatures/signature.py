@@ -3,7 +3,7 @@
 import copy
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
@@ -86,7 +86,7 @@ class CallableShape(Struct, frozen=True):
 
         Returns:
             What the handler returns. An awaitable one must be awaited on the loop, even where `is_async` is False: a
-            plain function may hand on somebody's coroutine.
+            plain function may hand on a coroutine that it was given.
         """
         for name, make in self.fresh_defaults:
             if name not in arguments:
@@ -94,11 +94,6 @@ class CallableShape(Struct, frozen=True):
         if self.context_parameter is not None:
             arguments[self.context_parameter] = context
         return self.function(**arguments)
-
-    async def call(self, arguments: dict[str, object], context: object) -> object:
-        """Call the handler here and now, and await what it returns if that can be awaited."""
-        returned = self.invoke(arguments, context)
-        return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
 
 
 def inspect_callable(

@@ -14,7 +14,8 @@ from suaveplan_mcp.server.signatures.uri_template import URI, TemplateError, Uri
 class TemplateSignature:
     """A resource's URIs as callers see them, and the way from a URI to the handler.
 
-    A URI without variables is a template that matches itself; its handler takes no arguments.
+    A URI without variables is a template that matches itself; its handler takes no arguments. A parameter `uri` gets
+    the whole URI where the template has no variable of that name.
 
     Args:
         shape: the handler.
@@ -26,10 +27,13 @@ class TemplateSignature:
             type.
     """
 
-    __slots__ = ("_readers", "_required", "description", "shape", "template")
+    __slots__ = ("_readers", "_required", "_takes_uri", "description", "shape", "template")
 
     def __init__(self, shape: CallableShape, template: UriTemplate, description: str | None) -> None:
         names, variables = {parameter.name for parameter in shape.parameters}, set(template.variables)
+        self._takes_uri = URI in names and URI not in variables
+        if self._takes_uri:
+            variables.add(URI)
         for name in sorted(names ^ variables):
             lacking = "has no variable of that name" if name in names else "has a variable that the handler lacks"
             raise RegistrationError(shape.name, f"the template {template.text!r} {lacking}", parameter=name)
@@ -37,7 +41,8 @@ class TemplateSignature:
         self.template = template
         self.description = description
         self._readers = {parameter.name: text_reader(shape, parameter) for parameter in shape.parameters}
-        self._required = tuple(parameter.name for parameter in shape.parameters if parameter.required)
+        required = {parameter.name for parameter in shape.parameters if parameter.required}
+        self._required = tuple(name for name in template.variables if name in required)
 
     @classmethod
     def from_callable(
@@ -91,13 +96,19 @@ class TemplateSignature:
         except MismatchError as error:
             raise InvalidArgumentsError(self.shape.label, error.path, error.reason, cause=error) from error
 
-    def decode(self, values: Mapping[str, str]) -> dict[str, object]:
+    def decode(self, values: Mapping[str, str], uri: str) -> dict[str, object]:
         """Read what `match` found as the types that the handler asks for.
+
+        Args:
+            values: by name.
+            uri: what was matched.
 
         Raises:
             InvalidArgumentsError: a value does not fit, or one that the query left out has no default.
         """
         arguments: dict[str, object] = {}
+        if self._takes_uri:
+            values = {**values, URI: uri}
         for name, text in values.items():
             try:
                 arguments[name] = self._readers[name](text)

@@ -5,14 +5,15 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, Never, NoReturn, Union, cast, get_args, get_origin, is_typeddict
 
-from msgspec import Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from suaveplan_mcp.jsonrpc.messages import JsonObject
 from suaveplan_mcp.server.refusals import InvalidArgumentsError, InvalidResultError, MismatchError, RegistrationError
 from suaveplan_mcp.server.signatures.codecs import arguments_codec, value_codec
 from suaveplan_mcp.server.signatures.json_schema_arguments import JsonSchemaArguments
+from suaveplan_mcp.server.signatures.json_schema_value import JsonSchemaValue
 from suaveplan_mcp.server.signatures.optional_libraries import MissingLibraryError
-from suaveplan_mcp.server.signatures.schema import ArgumentsCodec, Json, ValueCodec, encode_value, json_of
+from suaveplan_mcp.server.signatures.schema import ArgumentsCodec, Json, ResultCodec, encode_value, json_of
 from suaveplan_mcp.server.signatures.signature import EMPTY, CallableShape, inspect_callable, union_members
 from suaveplan_mcp.types.base import Result
 from suaveplan_mcp.types.content import (
@@ -47,12 +48,19 @@ class ToolSignature:
         description: what callers read.
         arguments: reads the arguments.
         returns: writes what the handler returns, None where nothing is known of it.
+        declared: whether the author wrote down what `returns` has for a schema, so that it is advertised in any case.
     """
 
     __slots__ = ("_arguments", "_returns", "description", "input_schema", "output_schema", "shape", "structured")
 
     def __init__(
-        self, shape: CallableShape, description: str | None, arguments: ArgumentsCodec, returns: ValueCodec | None
+        self,
+        shape: CallableShape,
+        description: str | None,
+        arguments: ArgumentsCodec,
+        returns: ResultCodec | None,
+        *,
+        declared: bool,
     ) -> None:
         self.shape = shape
         self.description = description
@@ -60,14 +68,20 @@ class ToolSignature:
         self._returns = returns
         self.input_schema: JsonObject = arguments.schema
         # A bare `dict` or `list` promises nothing that a caller could check, and may hold content blocks too.
-        promised = returns is not None and returns.schema not in _SAYS_NOTHING
+        promised = returns is not None and (declared or returns.schema not in _SAYS_NOTHING)
         self.output_schema: JsonObject | None = returns.schema if returns is not None and promised else None
         self.structured: bool = returns is not None
         """Whether the return annotation says that the value is data, even where it says no more."""
 
     @classmethod
     def from_callable(
-        cls, fn: object, *, context_type: type, name: str | None = None, description: str | None = None
+        cls,
+        fn: object,
+        *,
+        context_type: type,
+        name: str | None = None,
+        description: str | None = None,
+        output_schema: object = None,
     ) -> "ToolSignature":
         """Make a tool of a callable whose parameters are the arguments.
 
@@ -76,16 +90,24 @@ class ToolSignature:
             context_type: the class whose annotation asks for the context.
             name: the tool's name, None to take the callable's.
             description: None to take the docstring's.
+            output_schema: what the tool returns, as a class or a JSON Schema; None to take the return annotation.
 
         Raises:
             RegistrationError: the callable cannot be a tool.
         """
         shape = inspect_callable(fn, kind="tool", name=name, context_type=context_type)
-        return cls(shape, description or shape.description, arguments_codec(shape), _result_codec(shape))
+        return cls._of(shape, description, arguments_codec(shape), output_schema)
 
     @classmethod
     def from_schema(
-        cls, fn: object, schema: object, *, context_type: type, name: str | None = None, description: str | None = None
+        cls,
+        fn: object,
+        schema: object,
+        *,
+        context_type: type,
+        name: str | None = None,
+        description: str | None = None,
+        output_schema: object = None,
     ) -> "ToolSignature":
         """Make a tool of a callable whose arguments are described elsewhere.
 
@@ -97,6 +119,7 @@ class ToolSignature:
             context_type: the class whose annotation asks for the context.
             name: the tool's name, None to take the callable's.
             description: None to take the docstring's.
+            output_schema: what the tool returns, as a class or a JSON Schema; None to take the return annotation.
 
         Raises:
             RegistrationError: the callable cannot be a tool, or the schema does not fit it.
@@ -110,7 +133,14 @@ class ToolSignature:
                 raise RegistrationError(shape.name, str(error), cause=error) from error
         else:
             arguments = ClassArguments(shape, schema)
-        return cls(shape, description or shape.description, arguments, _result_codec(shape))
+        return cls._of(shape, description, arguments, output_schema)
+
+    @classmethod
+    def _of(
+        cls, shape: CallableShape, description: str | None, arguments: ArgumentsCodec, output_schema: object
+    ) -> "ToolSignature":
+        returns = _result_codec(shape) if output_schema is None else _declared_codec(shape, output_schema)
+        return cls(shape, description or shape.description, arguments, returns, declared=output_schema is not None)
 
     @property
     def name(self) -> str:
@@ -144,6 +174,24 @@ class ToolSignature:
             return encode_value(value) if self._returns is None else self._returns.encode(value)
         except MismatchError as error:
             raise InvalidResultError(self.shape.label, str(error), cause=error) from error
+
+    def require_promised(self, structured_content: object) -> None:
+        """Refuse structured content, which a handler put together itself, where an output schema promises another.
+
+        Args:
+            structured_content: a value or its JSON; `UNSET` for none.
+
+        Raises:
+            InvalidResultError: there is none, it does not fit, or it has no JSON form.
+        """
+        if self._returns is None or self.output_schema is None:
+            return
+        if structured_content is UNSET:
+            raise InvalidResultError(self.shape.label, "its output schema promises structured content, and it has none")
+        try:
+            self._returns.decode(encode_value(structured_content))
+        except MismatchError as error:
+            raise InvalidResultError(self.shape.label, f"structured content: {error}", cause=error) from error
 
 
 class ClassArguments:
@@ -209,7 +257,17 @@ def _field_names(kind: Any) -> tuple[str, ...] | None:
     return tuple(kind.__annotations__) if is_typeddict(kind) else None
 
 
-def _result_codec(shape: CallableShape) -> ValueCodec | None:
+def _declared_codec(shape: CallableShape, output_schema: object) -> ResultCodec:
+    """Choose what writes the results of a tool whose author described the output."""
+    if not isinstance(output_schema, Mapping):
+        return value_codec(shape, output_schema, parameter="output_schema", outgoing=True)
+    try:
+        return JsonSchemaValue(shape.name, cast("Mapping[str, object]", output_schema))
+    except MissingLibraryError as error:
+        raise RegistrationError(shape.name, str(error), cause=error) from error
+
+
+def _result_codec(shape: CallableShape) -> ResultCodec | None:
     """Choose what writes the results of a tool, None where its return annotation promises no data."""
     annotation = shape.returns
     if get_origin(annotation) in (Awaitable, Coroutine):

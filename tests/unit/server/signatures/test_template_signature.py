@@ -32,7 +32,7 @@ def test_values_arrive_as_the_annotated_types() -> None:
 
     assert {"number": "7", "limit": "3"} == values
     assert values is not None
-    assert {"number": 7, "limit": 3} == signature.decode(values)
+    assert {"number": 7, "limit": 3} == signature.decode(values, "res://7?limit=3")
     assert signature.is_template
 
 
@@ -44,7 +44,7 @@ def test_a_plain_uri_is_a_resource_without_arguments() -> None:
     signature = make(fixed, "res://fixed")
 
     assert ({}, False) == (signature.match("res://fixed"), signature.is_template)
-    assert {} == signature.decode({})
+    assert {} == signature.decode({}, "res://fixed")
 
 
 def test_name_and_description_are_given_or_the_callables_own() -> None:
@@ -92,6 +92,32 @@ def test_a_value_of_another_type_or_a_missing_one_is_named() -> None:
     signature = make(search, "res://s{?q,n}")
 
     with pytest.raises(InvalidArgumentsError, match="uri: `n`: Expected `int`"):
-        signature.decode({"q": "x", "n": "y"})
+        signature.decode({"q": "x", "n": "y"}, "res://")
     with pytest.raises(InvalidArgumentsError, match="uri: `q` is missing from the query"):
-        signature.decode({})
+        signature.decode({}, "res://")
+
+
+def with_uri(uri: str, id: int = 0) -> Any:
+    """Take the whole URI beside a variable."""
+
+
+def only_uri(uri: str) -> Any:
+    """Take the whole URI."""
+
+
+@pytest.mark.parametrize(
+    ("fn", "template", "uri", "arguments"),
+    [
+        (only_uri, "res://x", "res://x", {"uri": "res://x"}),
+        (with_uri, "res://{id}", "res://7", {"id": 7, "uri": "res://7"}),
+        (only_uri, "res://{uri}", "res://a%20b", {"uri": "a b"}),
+    ],
+)
+def test_a_parameter_uri_gets_the_whole_uri_where_no_variable_has_its_name(
+    fn: object, template: str, uri: str, arguments: dict[str, object]
+) -> None:
+    signature = make(fn, template)
+    values = signature.match(uri)
+
+    assert values is not None
+    assert arguments == signature.decode(values, uri)

@@ -15,7 +15,7 @@ from suaveplan_mcp.server.signatures.optional_libraries import MissingLibraryErr
 from suaveplan_mcp.server.signatures.tool_signature import ToolSignature
 from suaveplan_mcp.types.content import ImageContent, TextContent
 from suaveplan_mcp.types.tools import CallToolResult
-from tests.unit.server.handlers import Context, with_context
+from tests.unit.server.handlers import Context, plain, with_context
 
 
 class Node(Struct):
@@ -239,3 +239,37 @@ def test_the_extra_is_named_where_a_json_schema_cannot_be_checked(monkeypatch: p
 
     with pytest.raises(RegistrationError, match="jsonschema_rs is in jsonschema"):
         tool_with(search, {"type": "object"})
+
+
+def test_the_extra_is_named_where_an_output_schema_cannot_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str, extra: str) -> None:
+        raise MissingLibraryError(f"{name} is in {extra}")
+
+    monkeypatch.setattr(json_schema_arguments, "load", load)
+
+    with pytest.raises(RegistrationError, match="jsonschema_rs is in jsonschema"):
+        ToolSignature.from_callable(plain, context_type=Context, output_schema={"type": "object"})
+
+
+@pytest.mark.parametrize("schema", [5, "text", {"type": "nonsense"}, {"$ref": "https://elsewhere.example/schema"}])
+def test_an_output_schema_that_is_none_is_refused(schema: object) -> None:
+    with pytest.raises(RegistrationError, match="Cannot register `plain`"):
+        ToolSignature.from_callable(plain, context_type=Context, output_schema=schema)
+
+
+def test_a_declared_output_schema_is_advertised_as_it_is_and_kept() -> None:
+    schema = {"type": "object"}
+    signature = ToolSignature.from_callable(plain, context_type=Context, output_schema=schema)
+
+    assert schema == signature.output_schema
+    assert b'{"a":1}' == signature.encode({"a": 1})
+    with pytest.raises(InvalidResultError, match='"text" is not of type "object"'):
+        signature.encode("text")
+
+
+def test_a_class_may_be_the_output_schema_of_a_tool_whose_arguments_are_described_too() -> None:
+    signature = ToolSignature.from_schema(
+        plain, {"type": "object", "properties": {"number": {}}}, context_type=Context, output_schema=list[int]
+    )
+
+    assert {"type": "array", "items": {"type": "integer"}} == signature.output_schema
