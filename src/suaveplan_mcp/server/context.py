@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from types import MappingProxyType
-from typing import Final, Protocol, TypeVar, Unpack, cast
+from typing import Any, Final, Protocol, TypeVar, Unpack, cast
 
 from msgspec.structs import replace
 
@@ -57,6 +57,11 @@ class Outward(Protocol):
         """Return the connection a call came on."""
         ...
 
+    @property
+    def lifespan(self) -> Any:
+        """The value of the server's lifespan."""
+        ...
+
 
 class Context:
     """The call a handler answers. Ask for one with a parameter annotated `Context`; it shows in no schema.
@@ -93,6 +98,11 @@ class Context:
     def client(self) -> ServerConnection | None:
         """What is known of the client: its name, capabilities and revision; None for a call made in this process."""
         return self._server.connection_of(self._call)
+
+    @property
+    def lifespan(self) -> Any:
+        """What the server's lifespan gave; None where there is none, or the server has not been started."""
+        return self._server.lifespan
 
     @property
     def principal(self) -> object | None:

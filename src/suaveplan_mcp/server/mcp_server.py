@@ -27,6 +27,7 @@ from suaveplan_mcp.server.connections import Connections, ServerConnection
 from suaveplan_mcp.server.features import ServerFeatures
 from suaveplan_mcp.server.handshake import ServerHandshake
 from suaveplan_mcp.server.lifecycle import Lifecycle
+from suaveplan_mcp.server.lifespan import Lifespan, MakeLifespan
 from suaveplan_mcp.server.local_calls import LocalCall
 from suaveplan_mcp.server.logging import Logs
 from suaveplan_mcp.server.outward import ServerOutward
@@ -83,6 +84,8 @@ class MCPServer(ServerFeatures):
         clock: seconds on a scale that never goes back; the event loop's by default.
         timers: what sets timers; the event loop by default.
         id_generator: gives the ids of requests to clients; integers from 0 by default.
+        lifespan: makes an async context manager that is open from before the first client is served until the server is
+            stopped, once for all clients; handlers find its value as `ctx.lifespan`.
 
     Raises:
         MCPError: `INVALID_PARAMS`, an option cannot be used; the error names it.
@@ -104,7 +107,9 @@ class MCPServer(ServerFeatures):
         clock: Clock | None = None,
         timers: Timers | None = None,
         id_generator: Callable[[], RequestId] | None = None,
+        lifespan: MakeLifespan | None = None,
     ) -> None:
+        self._lifespan = Lifespan(lifespan)
         self._clock, self._timers, self._id_generator = clock, timers, id_generator
         self._max_concurrent = max_concurrent
         self._events = EventBus("server")
@@ -113,7 +118,7 @@ class MCPServer(ServerFeatures):
         self._threads = WorkerThreads(max_threads)
         self._client_requests = ClientRequests(self._connections, self._threads)
         self._logs = Logs(self._connections)
-        outward = ServerOutward(self._connections, self._logs, self._client_requests)
+        outward = ServerOutward(self._connections, self._logs, self._client_requests, self._lifespan)
         super().__init__(
             self._connections,
             Runner(outward.context_of, self._threads),
@@ -295,7 +300,12 @@ class MCPServer(ServerFeatures):
         """
         if self._started:
             raise MCPError(MCP_CODES.ALREADY_CONNECTED, "the server was started already; stop it first, or attach")
-        return await self.attach(transport)
+        self._started = True
+        try:
+            return await self.attach(transport)
+        except BaseException:
+            self._started = len(self._connections) > 0
+            raise
 
     async def attach(self, transport: Transport) -> ServerConnection:
         """Serve one more transport.
@@ -305,7 +315,9 @@ class MCPServer(ServerFeatures):
 
         Raises:
             MCPError: `ALREADY_CONNECTED`, it serves this transport already; or `TRANSPORT_CLOSED`.
+            BaseException: what opening the lifespan raised.
         """
+        await self._lifespan.enter()
         self._connections.require_usable(transport)
         era = self._make_era()
         dispatcher = JsonRpcDispatcher(
@@ -340,6 +352,7 @@ class MCPServer(ServerFeatures):
         closing = asyncio.gather(*(connection.dispatcher.close(reason) for connection in self._connections))
         self._threads.close()
         await asyncio.shield(closing)
+        await self._lifespan.leave()
 
     def run(
         self,
