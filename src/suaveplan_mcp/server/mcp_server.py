@@ -317,6 +317,8 @@ class MCPServer(ServerFeatures):
             MCPError: `ALREADY_CONNECTED`, it serves this transport already; or `TRANSPORT_CLOSED`.
             BaseException: what opening the lifespan raised.
         """
+        # Before anything is opened for it, and again: opening takes a while.
+        self._connections.require_usable(transport)
         await self._lifespan.enter()
         self._connections.require_usable(transport)
         era = self._make_era()
@@ -351,8 +353,11 @@ class MCPServer(ServerFeatures):
         self._started = False
         closing = asyncio.gather(*(connection.dispatcher.close(reason) for connection in self._connections))
         self._threads.close()
-        await asyncio.shield(closing)
-        await self._lifespan.leave()
+        try:
+            await asyncio.shield(closing)
+        finally:
+            # Also where a handler calls this, which is stopped by it, and where a connection could not be closed.
+            await self._lifespan.leave()
 
     def run(
         self,

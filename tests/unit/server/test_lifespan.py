@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from suaveplan_mcp.errors import MCPTransportError
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.targets import connect
@@ -104,3 +105,33 @@ async def test_what_closing_it_raises_reaches_whoever_stops_the_server() -> None
 
     with pytest.raises(OSError, match="would not close"):
         await server.stop()
+
+
+async def test_it_is_closed_when_a_handler_stops_the_server() -> None:
+    log = Log()
+    server = MCPServer("s", "1", lifespan=log.database)
+
+    @server.tool
+    async def leave() -> None:
+        await server.stop()
+
+    near, far = InMemoryTransport.pair()
+    await server.start(far)
+    async with connect(near) as client:
+        with pytest.raises(MCPTransportError):
+            await client.call_tool("leave")
+        while len(log) < 2:
+            await asyncio.sleep(0)
+
+    assert ["open", "closed"] == log
+
+
+async def test_it_is_not_opened_for_a_transport_that_cannot_be_served() -> None:
+    log = Log()
+    server = MCPServer("s", "1", lifespan=log.database)
+    near, _ = InMemoryTransport.pair()
+    await near.close()
+
+    with pytest.raises(MCPTransportError):
+        await server.start(near)
+    assert [] == log
