@@ -1,6 +1,7 @@
 """Running a server in this process."""
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -186,10 +187,23 @@ def free_port() -> int:
         return port_of([listener])
 
 
+class Announcement(io.StringIO):
+    """A standard error that lets a thread wait for the first line on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made = threading.Event()
+
+    def flush(self) -> None:
+        self.made.set()
+
+
 @pytest.mark.parametrize(("path", "messages_path"), [(None, "/messages"), ("/a/events/", "/a/messages")])
 def test_a_server_runs_over_http_until_the_process_is_told_to_end(
-    path: str | None, messages_path: str, left: list[str], capsys: pytest.CaptureFixture[str]
+    path: str | None, messages_path: str, left: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    announcement = Announcement()
+    monkeypatch.setattr("sys.stderr", announcement)
     server, port, answers = MCPServer("over-http"), free_port(), list[bytes]()
     url = f"http://127.0.0.1:{port}{path or '/sse'}"
 
@@ -201,8 +215,7 @@ def test_a_server_runs_over_http_until_the_process_is_told_to_end(
 
     def use_in_a_thread() -> None:
         # By then it listens, and the signal is heeded.
-        while not capsys.readouterr().err.startswith("listening at"):
-            pass
+        announcement.made.wait(20)
         asyncio.run(use())
 
     thread = threading.Thread(target=use_in_a_thread)
@@ -213,6 +226,7 @@ def test_a_server_runs_over_http_until_the_process_is_told_to_end(
     named, end = answers
     assert named.endswith(f"data: {messages_path}?session_id=".encode())
     assert (b"\n\n", []) == (end, left)
+    assert announcement.getvalue().startswith(f"listening at {url}")
 
 
 @pytest.mark.parametrize(("limits", "expected"), [({}, {}), ({"max_frame_bytes": 64}, {"max_body_bytes": 64})])
