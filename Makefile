@@ -5,6 +5,7 @@ VENV := .venv
 BENCH_VENV := .venv-bench
 INTEROP_VENV := .venv-interop
 NODE_PEERS := tests/interop/node
+SUITE := tests/conformance
 LOCK_VENV := .venv-lock
 UV_VERSION := 0.13.9
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
@@ -16,7 +17,7 @@ INSTALL_PROJECT := $(INSTALL) --no-deps --no-build-isolation --editable .
 CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed; name it: make PYTHON=python3.13")'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench interop clean lock
+.PHONY: help setup check test demo bench interop conformance clean lock
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1: /p' Makefile
@@ -79,8 +80,17 @@ interop: $(INTEROP_VENV)/interop.stamp  ## our client and server with other peop
 	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory $(NODE_PEERS)/node_modules/interop.stamp; fi
 	@$(INTEROP_VENV)/$(SCRIPTS)/python -m pytest tests/interop --numprocesses=auto --maxprocesses=8 $(ARGS)
 
+$(SUITE)/node_modules/suite.stamp: $(SUITE)/package.json $(SUITE)/package-lock.json
+	@command -v npm > /dev/null || { echo "make conformance needs npm"; exit 1; }
+	@echo "installing the conformance suite"
+	@cd $(SUITE) && npm ci --loglevel error
+	@touch $@
+
+conformance: setup $(SUITE)/node_modules/suite.stamp  ## the official suite against our example server and client; ARGS go to it
+	@$(BIN)/python -m tests.conformance $(ARGS)
+
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) $(BENCH_VENV) $(INTEROP_VENV) $(LOCK_VENV) $(NODE_PEERS)/node_modules .cache .hypothesis dist
+	rm -rf $(VENV) $(BENCH_VENV) $(INTEROP_VENV) $(LOCK_VENV) $(NODE_PEERS)/node_modules $(SUITE)/node_modules .cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 COMPILE = $(LOCK_VENV)/$(SCRIPTS)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
@@ -94,3 +104,4 @@ lock:  ## renew the lock files; UPGRADE=--upgrade takes newer releases
 	$(COMPILE) requirements/bench.in -o requirements/bench.txt $(UPGRADE)
 	$(COMPILE) requirements/interop.in --extra http -c requirements/dev.txt -o requirements/interop.txt $(UPGRADE)
 	cd $(NODE_PEERS) && npm $(if $(UPGRADE),update,install) --package-lock-only && node trim_lock.mjs
+	cd $(SUITE) && npm install --package-lock-only && node ../interop/node/trim_lock.mjs

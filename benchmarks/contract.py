@@ -15,6 +15,14 @@ class Contestant(Protocol):
         """Give a call to a server in this process."""
         ...
 
+    def asgi(self) -> AbstractAsyncContextManager[Call]:
+        """Give a call to its ASGI application in this process."""
+        ...
+
+    def uvicorn(self) -> AbstractAsyncContextManager[Call]:
+        """Give a call to its ASGI application under uvicorn, in a child process."""
+        ...
+
     def stdio(self) -> AbstractAsyncContextManager[Call]:
         """Give a call to a server in a child process."""
         ...

@@ -82,12 +82,29 @@ async def add(arguments: AddArguments) -> int:
     return arguments.a + arguments.b
 
 
+async def answer_alone(body: bytes) -> bytes:
+    """Answer a request that is the body of a POST, in the current task."""
+    request = _request.decode(body)
+    if request.method != "tools/call":
+        raise ValueError(request.method)
+    params = _params.decode(request.params)
+    return encode(Reply(request.id, await _call_tool(params)))
+
+
+async def _call_tool(params: CallParams) -> CallResult:
+    decoder, handler = _TOOLS[params.name]
+    value = await handler(decoder.decode(params.arguments))
+    return CallResult([Text(encode(value).decode())], {"result": value})
+
+
+_TOOLS: dict[str, tuple[Decoder[Any], Callable[[Any], Awaitable[int]]]] = {"add": (_arguments, add)}
+
+
 class Server:
     """Answers requests; `send` takes what goes back."""
 
     def __init__(self, send: Callable[[Any], object]) -> None:
         self._send = send
-        self._tools: dict[str, tuple[Decoder[Any], Callable[[Any], Awaitable[int]]]] = {"add": (_arguments, add)}
         self._methods = {"tools/call": self._call}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
@@ -107,10 +124,7 @@ class Server:
         task.add_done_callback(self._tasks.discard)
 
     async def _call(self, id_: int, params: CallParams, *, as_bytes: bool) -> None:
-        decoder, handler = self._tools[params.name]
-        value = await handler(decoder.decode(params.arguments))
-        result = CallResult([Text(encode(value).decode())], {"result": value})
-        reply = Reply(id_, result)
+        reply = Reply(id_, await _call_tool(params))
         self._send(encode(reply) + b"\n" if as_bytes else reply)
 
 

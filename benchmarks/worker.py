@@ -23,7 +23,16 @@ async def _concurrent(call: Call, calls: int) -> None:
             raise AssertionError("wrong sums came back")
 
 
-WAYS = {"sequential": _sequential, "concurrent": _concurrent}
+async def _crowded(call: Call, calls: int) -> None:
+    async def one_after_the_other(first: int) -> None:
+        for number in range(first, calls, 32):
+            if await call(number, 1) != number + 1:
+                raise AssertionError("a wrong sum came back")
+
+    await asyncio.gather(*(one_after_the_other(first) for first in range(32)))
+
+
+WAYS = {"crowded": _crowded, "sequential": _sequential, "concurrent": _concurrent}
 
 
 async def main(contestant: str, place: str, way: str) -> None:

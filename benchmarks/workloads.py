@@ -8,8 +8,8 @@ class Workload(NamedTuple):
 
     Args:
         name: for people.
-        place: the contestant's function, `in_memory` or `stdio`.
-        way: `sequential`, or `concurrent` with 100 in flight.
+        place: the contestant's function, `in_memory`, `stdio`, `asgi` or `uvicorn`.
+        way: `sequential`, or `concurrent` with 100 or `crowded` with 32 in flight.
         calls: how many for one turn of the fastest contestant; slower ones make fewer.
         target: how many times faster than the official SDK this library must be.
     """
@@ -26,6 +26,9 @@ WORKLOADS = (
     Workload("in memory, 100 in flight", "in_memory", "concurrent", 5000, 6),
     Workload("stdio, one after the other", "stdio", "sequential", 2000, 6),
     Workload("stdio, 100 in flight", "stdio", "concurrent", 5000, 6),
+    Workload("ASGI application in this process", "asgi", "sequential", 5000, 6),
+    Workload("uvicorn, one after the other", "uvicorn", "sequential", 2000, 4),
+    Workload("uvicorn, 32 in flight", "uvicorn", "crowded", 3200, 6),
 )
 
 IMPORTS = {

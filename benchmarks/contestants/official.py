@@ -6,7 +6,7 @@
 
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from mcp import StdioServerParameters
@@ -14,13 +14,15 @@ from mcp.client import Client
 from mcp.server import MCPServer
 
 from benchmarks.contract import Call
+from benchmarks.http_calls import App, asgi_caller
+from benchmarks.web_server import calling_uvicorn
 
 SERVER = str(Path(__file__).parents[1] / "servers" / "official.py")
 
 
 def make_server() -> MCPServer:
     """Return the server with the one tool that is called."""
-    server = MCPServer("bench")
+    server = MCPServer("bench", log_level="ERROR")
 
     @server.tool()
     async def add(a: int, b: int) -> int:
@@ -43,6 +45,24 @@ async def in_memory() -> AsyncGenerator[Call]:
     """Give a call to a server in this process, by the SDK's direct path."""
     async with Client(make_server()) as client:
         yield _caller(client)
+
+
+def make_app() -> App:
+    """Return the server as an ASGI application that answers with plain JSON and keeps no sessions."""
+    return make_server().streamable_http_app(json_response=True, stateless_http=True)
+
+
+@asynccontextmanager
+async def asgi() -> AsyncGenerator[Call]:
+    """Give a call to the ASGI application in this process."""
+    app = make_server().streamable_http_app(json_response=True, stateless_http=True)
+    async with app.router.lifespan_context(app):
+        yield asgi_caller(app)
+
+
+def uvicorn() -> AbstractAsyncContextManager[Call]:
+    """Give a call to the ASGI application under uvicorn."""
+    return calling_uvicorn("official")
 
 
 @asynccontextmanager

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import cast
 
 from benchmarks.contract import Call
+from benchmarks.http_calls import App, asgi_caller
+from benchmarks.web_server import calling_uvicorn
 from suaveplan_mcp import MCPServer, connect
 from suaveplan_mcp.client.mcp_client import MCPClient
 
@@ -38,6 +40,22 @@ async def in_memory() -> AsyncGenerator[Call]:
     """Give a call to a server in this process."""
     async with connect(make_server()) as client:
         yield _caller(client)
+
+
+def make_app() -> App:
+    """Return the server as an ASGI application."""
+    return make_server().asgi_app()
+
+
+@asynccontextmanager
+async def asgi() -> AsyncGenerator[Call]:
+    """Give a call to the ASGI application in this process."""
+    yield asgi_caller(make_app())
+
+
+def uvicorn() -> AbstractAsyncContextManager[Call]:
+    """Give a call to the ASGI application under uvicorn."""
+    return calling_uvicorn("ours")
 
 
 @asynccontextmanager

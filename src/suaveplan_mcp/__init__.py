@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from suaveplan_mcp.transport.http_sse import create_http_sse_transport
     from suaveplan_mcp.transport.in_memory import InMemoryTransport
     from suaveplan_mcp.transport.stdio import create_stdio_transport
+    from suaveplan_mcp.transport.streamable_http.client import create_streamable_http_transport
 
 _ROOMS = {
     "AbortController": "runtime.abort",
@@ -48,6 +49,7 @@ _ROOMS = {
     "connect": "targets",
     "create_http_sse_transport": "transport.http_sse",
     "create_stdio_transport": "transport.stdio",
+    "create_streamable_http_transport": "transport.streamable_http.client",
     "define_codes": "errors",
     "run": "serving",
 }
@@ -66,6 +68,7 @@ __all__ = [  # noqa: RUF022  in the order in which they are met
     "InMemoryTransport",
     "create_stdio_transport",
     "create_http_sse_transport",
+    "create_streamable_http_transport",
     "JsonRpcDispatcher",
     "AbortController",
     "AbortSignal",

@@ -174,6 +174,10 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 
+HEADER_MISMATCH: Final = -32020
+MISSING_CAPABILITY: Final = -32021
+UNSUPPORTED_REVISION: Final = -32022
+
 # The handshake era gives one number two meanings; only the method tells them apart.
 _RESOURCE_NOT_FOUND: Final = -32002
 _READ: Final = "resources/read"
@@ -210,7 +214,7 @@ _COMMON_CODES: Final = {
     METHOD_NOT_FOUND: MCP_CODES.METHOD_NOT_FOUND,
     INVALID_PARAMS: MCP_CODES.INVALID_PARAMS,
     INTERNAL_ERROR: MCP_CODES.INTERNAL_ERROR,
-    -32022: MCP_CODES.PROTOCOL_VERSION_MISMATCH,
+    UNSUPPORTED_REVISION: MCP_CODES.PROTOCOL_VERSION_MISMATCH,
 }
 
 HANDSHAKE_NUMBERS: Final = ErrorNumbers(
@@ -228,9 +232,16 @@ STATELESS_NUMBERS: Final = ErrorNumbers(
         **_COMMON,
         MCP_CODES.UNAUTHORIZED: -31001,
         MCP_CODES.REQUEST_CANCELLED: -31002,
-        MCP_CODES.PROTOCOL_VERSION_MISMATCH: -32022,
+        MCP_CODES.PROTOCOL_VERSION_MISMATCH: UNSUPPORTED_REVISION,
     },
-    code_of={**_COMMON_CODES, -31001: MCP_CODES.UNAUTHORIZED, -31002: MCP_CODES.REQUEST_CANCELLED},
+    code_of={
+        **_COMMON_CODES,
+        -31001: MCP_CODES.UNAUTHORIZED,
+        -31002: MCP_CODES.REQUEST_CANCELLED,
+        HEADER_MISMATCH: MCP_CODES.PROTOCOL_INVALID,
+        # What the client would have to offer is a method that it does not serve.
+        MISSING_CAPABILITY: MCP_CODES.METHOD_NOT_FOUND,
+    },
     not_found=INVALID_PARAMS,
 )
 """The numbers of the stateless era, whose policy keeps new codes out of -32768…-32000. Spec: basic, Error Codes"""

@@ -3,21 +3,24 @@
 import asyncio
 import sys
 import threading
-from collections.abc import Callable, Collection, Coroutine
-from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack, cast
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Unpack, cast
 
 from suaveplan_mcp.host.extras import load_http
 from suaveplan_mcp.host.leaving import Stuck, find_stuck_threads, leave_at_the_end
 from suaveplan_mcp.host.platform import PLATFORM
 from suaveplan_mcp.host.stdio import StandardStreams, take_standard_streams
+from suaveplan_mcp.jsonrpc.messages import Message
 from suaveplan_mcp.runtime.timers import Timers
-from suaveplan_mcp.transport.base import Transport
+from suaveplan_mcp.transport.base import Delivery, Transport
 from suaveplan_mcp.transport.frames import check_limit
 from suaveplan_mcp.transport.stdio import MAX_FRAME_BYTES
 
 if TYPE_CHECKING:
     # A server over standard streams need not wait until this is loaded.
+    from suaveplan_mcp.transport.asgi import AsgiApp
     from suaveplan_mcp.transport.http_sse_app import HttpSseApp, SseAppOptions
+    from suaveplan_mcp.transport.streamable_http.app import AsgiAppOptions, StreamableHttpApp
 
 _GRACE: Final = 0.5
 """Seconds that tasks which do not heed their cancellation may take at the end."""
@@ -55,6 +58,18 @@ class HttpServable(Servable, Protocol):
         ...
 
 
+class Answering(Protocol):
+    """A server that answers messages which come alone."""
+
+    async def answer(self, exchange: Transport, message: Message, delivery: Delivery) -> None:
+        """Serve one message, in the current task."""
+        ...
+
+    async def stop(self) -> None:
+        """Give up what is open, and clean up."""
+        ...
+
+
 def run(
     server: Servable,
     transport: str = "stdio",
@@ -73,10 +88,10 @@ def run(
 
     Args:
         server: what to serve.
-        transport: `"stdio"`, or `"sse"` for HTTP+SSE.
+        transport: `"stdio"`, `"http"` for Streamable HTTP, or `"sse"` for HTTP+SSE.
         host: where to listen, over HTTP; `127.0.0.1` by default. The empty string means every address.
         port: likewise; 8000 by default, and 0 for one that is free.
-        path: where clients connect, over HTTP; `/sse` by default.
+        path: where clients connect, over HTTP; `/mcp` by default, `/sse` for HTTP+SSE.
         allowed_hosts: the names of the server, over HTTP; see `HttpGuard`.
         allowed_origins: web pages that may use it, over HTTP; see `HttpGuard`.
         max_frame_bytes: the largest message that is taken; 64 MiB by default, over HTTP 16 MiB. A larger one is
@@ -86,23 +101,24 @@ def run(
         ValueError: there is no such transport, or an option that cannot be; the message says which there are.
         OSError: it cannot listen there; the message says where.
         ImportError: a library is not installed that serving over HTTP needs; the message names the extra.
-        RuntimeError: an event loop runs in this thread; await `serve_stdio`, or mount `sse_app`, there.
+        RuntimeError: an event loop runs in this thread; await `serve_stdio`, or mount `asgi_app`, there.
     """
     if transport == "stdio":
         run_stdio(server, max_frame_bytes=max_frame_bytes, known_threads=threading.enumerate())
-    elif transport == "sse":
-        run_sse(
-            cast("HttpServable", server),
-            host=host,
-            port=port,
-            path=path,
-            allowed_hosts=allowed_hosts,
-            allowed_origins=allowed_origins,
-            max_frame_bytes=max_frame_bytes,
-            known_threads=threading.enumerate(),
-        )
-    else:
-        raise ValueError(f"transport {transport!r} is not available yet; those there are today are 'stdio' and 'sse'")
+        return
+    serve = {"http": run_http, "sse": run_sse}.get(transport)
+    if serve is None:
+        raise ValueError(f"there is no transport {transport!r}; there are 'stdio', 'http' and 'sse'")
+    serve(
+        cast("Any", server),
+        host=host,
+        port=port,
+        path=path,
+        allowed_hosts=allowed_hosts,
+        allowed_origins=allowed_origins,
+        max_frame_bytes=max_frame_bytes,
+        known_threads=threading.enumerate(),
+    )
 
 
 def run_stdio(
@@ -126,6 +142,34 @@ def run_stdio(
     _leave_if_stuck(stuck, known_threads)
 
 
+def run_http(
+    server: Answering,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    path: str | None = None,
+    allowed_hosts: Collection[str] | None = None,
+    allowed_origins: Collection[str] = (),
+    max_frame_bytes: int | None = None,
+    known_threads: Collection[threading.Thread] = (),
+) -> None:
+    """Serve over Streamable HTTP; see `run`, and `run_stdio` for the threads."""
+    _require_no_loop()
+    path = path or "/mcp"
+    options: AsgiAppOptions = {"allowed_hosts": allowed_hosts, "allowed_origins": allowed_origins}
+    if max_frame_bytes is not None:
+        options["max_body_bytes"] = check_limit(max_frame_bytes)
+    app = asgi_app(server, path, **options)
+
+    async def stop() -> None:
+        # Those who listen are told of the end before their streams are broken off.
+        app.refuse_new()
+        await server.stop()
+        await app.close()
+
+    _run_web(app, stop, _Place(host, port, path), known_threads)
+
+
 def run_sse(
     server: HttpServable,
     *,
@@ -139,22 +183,40 @@ def run_sse(
 ) -> None:
     """Serve over HTTP+SSE; see `run`, and `run_stdio` for the threads."""
     _require_no_loop()
-    web = load_http("http_server")
     path = path or "/sse"
     messages_path = f"{path.rstrip('/').rpartition('/')[0]}/messages"
     options: SseAppOptions = {"allowed_hosts": allowed_hosts, "allowed_origins": allowed_origins}
     if max_frame_bytes is not None:
         options["max_body_bytes"] = check_limit(max_frame_bytes)
     app = sse_app(server, path, messages_path, **options)
-    listeners = web.listen("127.0.0.1" if host is None else host, 8000 if port is None else port)
-    print(f"listening at {web.url_of(listeners, path)}", file=sys.stderr, flush=True)  # noqa: T201  for the user
 
     async def stop() -> None:
         await app.close()
         await server.stop()
 
-    stuck = _run_loop(lambda told: web.serve_http(app, listeners, until=told, stop=stop))
-    _leave_if_stuck(stuck, known_threads)
+    _run_web(app, stop, _Place(host, port, path), known_threads)
+
+
+def asgi_app(
+    server: Answering,
+    path: str = "/mcp",
+    *,
+    timers: Timers | None = None,
+    **options: "Unpack[AsgiAppOptions]",
+) -> "StreamableHttpApp":
+    """Return an ASGI application that serves over Streamable HTTP, to be mounted in any framework under any path.
+
+    Args:
+        server: what it serves; a web server that ends the application stops it.
+        path: where messages are posted to, inside the application.
+        timers: what sets timers; the event loop by default.
+        options: see `AsgiAppOptions`.
+
+    Raises:
+        ValueError: a path or an option that cannot be; the message says which.
+    """
+    make = load_http("streamable_http_server").make_streamable_http_app
+    return make(server.answer, path, timers=timers, on_shutdown=server.stop, **options)
 
 
 def sse_app(
@@ -178,6 +240,31 @@ def sse_app(
         ValueError: a path or an option that cannot be; the message says which.
     """
     return load_http("http_sse_server").make_sse_app(server.attach, path, messages_path, timers=timers, **options)
+
+
+class _Place(NamedTuple):
+    """Where a web server listens, as its user said it."""
+
+    host: str | None
+    port: int | None
+    path: str
+
+
+def _run_web(
+    app: "AsgiApp", stop: Callable[[], Awaitable[object]], place: _Place, known_threads: Collection[threading.Thread]
+) -> None:
+    """Serve an application until the process is told to end."""
+    web = load_http("http_server")
+    host, port, path = place
+    listeners = web.listen("127.0.0.1" if host is None else host, 8000 if port is None else port)
+
+    async def serve(told: asyncio.Event) -> None:
+        # Said when a signal is heeded: whoever reads it may send one at once.
+        print(f"listening at {web.url_of(listeners, path)}", file=sys.stderr, flush=True)  # noqa: T201  for the user
+        await web.serve_http(app, listeners, until=told, stop=stop)
+
+    stuck = _run_loop(serve)
+    _leave_if_stuck(stuck, known_threads)
 
 
 async def serve_stdio(server: Servable, *, max_frame_bytes: int | None = None) -> None:
@@ -278,5 +365,5 @@ def _require_no_loop() -> None:
     except RuntimeError:
         return
     raise RuntimeError(
-        "an event loop runs in this thread already; use `await serve_stdio(server)`, or mount `sse_app`, there"
+        "an event loop runs in this thread already; use `await serve_stdio(server)`, or mount `asgi_app`, there"
     )

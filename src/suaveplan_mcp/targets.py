@@ -7,18 +7,22 @@ import sys
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack, runtime_checkable
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from msgspec import DecodeError, Struct, ValidationError, convert, field
-from msgspec.json import decode
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from suaveplan_mcp.client.known_servers import KnownServers
 from suaveplan_mcp.client.mcp_client import MCPClient
+from suaveplan_mcp.client.opening import KnownServer, Verdict
 from suaveplan_mcp.client.reopening import Reopen
+from suaveplan_mcp.client.response_cache import ResponseCache, name_context
+from suaveplan_mcp.errors import MCPTransportError
 from suaveplan_mcp.events import EventBus
 from suaveplan_mcp.host.extras import load_http
+from suaveplan_mcp.host.mcp_json import ServerEntry, only_entry, read_entry
 from suaveplan_mcp.host.process import ServerProcess
 from suaveplan_mcp.host.respawn import Respawn, RespawnedServer
 from suaveplan_mcp.host.stderr_log import ForwardLine
@@ -32,7 +36,13 @@ from suaveplan_mcp.types.logging import LoggingMessageNotificationParams
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _FILES: Final = frozenset({".py", ".json"})
-_SERVER_LISTS: Final = ("mcpServers", "servers")
+# The longer names are what some files of other programs have.
+_HTTP_TRANSPORTS: Final = {
+    "http": ("streamable_http", "connect_streamable_http"),
+    "streamable-http": ("streamable_http", "connect_streamable_http"),
+    "streamableHttp": ("streamable_http", "connect_streamable_http"),
+    "sse": ("http_sse", "connect_http_sse"),
+}
 
 _Release: TypeAlias = Callable[[], Awaitable[object]]
 
@@ -92,33 +102,13 @@ class ClientOptions(TypedDict, total=False):
     accepted_versions: Collection[str] | None
     experimental: Mapping[str, JsonObject] | None
     max_pages: int
+    max_rounds: int
     on_log: Callable[[LoggingMessageNotificationParams], object] | None
     events: EventBus | None
     clock: Clock | None
     timers: Timers | None
     id_generator: Callable[[], RequestId] | None
-
-
-class ServerEntry(Struct, frozen=True):
-    """One server of an `mcp.json`: the command that starts it.
-
-    Args:
-        command: the program.
-        args: its arguments.
-        env: variables it gets beside the inherited ones.
-        cwd: its working folder.
-        url: where it listens, for one that is not started.
-        type: how to speak to that URL, where the URL does not tell.
-        headers: go out with every request to it.
-    """
-
-    command: str | None = None
-    args: list[str] = field(default_factory=list[str])
-    env: dict[str, str] = field(default_factory=dict[str, str])
-    cwd: str | None = None
-    url: str | None = None
-    type: str | None = None
-    headers: dict[str, str] = field(default_factory=dict[str, str])
+    cache: ResponseCache | None
 
 
 class OpeningOptions(Struct, frozen=True):
@@ -154,9 +144,10 @@ class Connection:
         client: the client, for what has to be set before connecting, such as its providers.
     """
 
-    def __init__(self, target: Target, options: OpeningOptions, client: MCPClient) -> None:
+    def __init__(self, target: Target, options: OpeningOptions, client: MCPClient, verdict: Verdict) -> None:
         """Name the target; use `connect`."""
         self.client = client
+        self._verdict = verdict
         self._target = target
         self._options = options
         self._release: _Release | None = None
@@ -171,6 +162,16 @@ class Connection:
             MCPTransportError: the server cannot be started, or ended at once; the message has its last words.
             MCPError: see `MCPClient.connect`.
         """
+        known = self._verdict.era
+        try:
+            return await self._connect()
+        except MCPTransportError:
+            # Some servers end over a question of the newer era; they are started again and asked as of old.
+            if isinstance(self._target, Transport) or self._verdict.era in (known, None):
+                raise
+        return await self._connect()
+
+    async def _connect(self) -> MCPClient:
         transport, release, reopen = await _open(self._target, self._options)
         try:
             if reopen is None and self._options.respawn is not None:
@@ -212,19 +213,19 @@ def connect(
 
     Args:
         target: an `MCPServer` in this process; a command to start, as a list or as one string; the path of a Python
-            file with a server in it; a URL that ends in `/sse`; a transport; or an `mcp.json` with one server, as its
-            path or as a dict.
+            file with a server in it; a URL; a transport; or an `mcp.json` with one server, as its path or as a dict.
         env: variables for a server that is started, beside the inherited ones.
         cwd: the working folder of a server that is started.
         on_stderr: called with every line that a server that is started writes to its standard error; by default they
             go to the logger `suaveplan_mcp.server_process`.
-        transport: `"sse"` where a URL does not end like one of HTTP+SSE but is one.
+        transport: how to speak to a URL: `"http"` for Streamable HTTP, `"sse"` for HTTP+SSE; by default the latter
+            where it ends in `/sse`, else the former.
         headers: go out with every HTTP request, such as `{"Authorization": "Bearer …"}`; never to another origin.
         max_frame_bytes: the largest message that is read from a process or over HTTP, 64 MiB by default; a larger one
             is dropped and reported.
         respawn: start a server again when it has ended by itself, as `Respawn` says; True takes its defaults. Calls
             that were in flight fail with the reason, later ones wait until it is back, for as long as their timeout.
-        options: see `MCPClient`. Here `protocol` is `"auto"` and `prefetch` is False where they are left out.
+        options: see `MCPClient`. Where they are left out, `protocol` is `"auto"` here and `prefetch` False.
 
     Returns:
         What to enter for the connected client.
@@ -232,10 +233,9 @@ def connect(
     Raises:
         ValueError: an option that cannot be used.
     """
+    options.setdefault("protocol", "auto")
     options.setdefault("prefetch", False)
-    if options.get("protocol", "auto") == "auto":
-        # There is one era to speak yet.
-        options["protocol"] = "handshake"
+    options.setdefault("protocol", "auto")
     limit = MAX_FRAME_BYTES if max_frame_bytes is None else check_limit(max_frame_bytes)
     opening = OpeningOptions(
         env or {},
@@ -248,7 +248,20 @@ def connect(
         options.get("clock") or loop_clock,
         options.get("timers") or LOOP_TIMERS,
     )
-    return Connection(target, opening, MCPClient(**options))
+    server = _known_server(target, opening)
+    return Connection(target, opening, MCPClient(**options, server=server), server.verdict)
+
+
+_servers: Final = KnownServers()
+
+
+def _known_server(target: Target, options: OpeningOptions) -> KnownServer:
+    if isinstance(target, LocalServer | Transport):
+        return KnownServer(Verdict())
+    context = name_context(options.headers)
+    words = (repr(target), options.transport, str(options.cwd))
+    url = target if isinstance(target, str) and _URL.match(target) else None
+    return _servers.find((*words, context, *sorted(options.env.items())), url, context)
 
 
 async def _finish(release: _Release) -> None:
@@ -262,7 +275,7 @@ async def _open(target: Target, options: OpeningOptions) -> _Opened:
     if isinstance(target, Transport):
         return _Opened(target, target.close)
     if isinstance(target, Mapping):
-        return await _open_entry(_only_entry(target, "the target"), options)
+        return await _open_entry(only_entry(target, "the target"), options)
     if isinstance(target, str | os.PathLike):
         return await _open_text(os.fspath(target), options)
     if isinstance(target, Sequence) and all(isinstance(word, str) for word in target):  # pyright: ignore[reportUnnecessaryIsInstance]  callers need not be type-checked
@@ -326,7 +339,7 @@ async def _open_text(text: str, options: OpeningOptions) -> _Opened:
     if kind == ".py":
         return await _spawn_python(text, options)
     if kind == ".json":
-        return await _open_entry(_read_entry(path), options)
+        return await _open_entry(read_entry(path), options)
     return await _spawn(text, options)
 
 
@@ -367,30 +380,6 @@ async def _open_entry(entry: ServerEntry, options: OpeningOptions) -> _Opened:
     return await _spawn(command, replace(options, env={**entry.env, **options.env}, cwd=cwd))
 
 
-def _read_entry(path: Path) -> ServerEntry:
-    try:
-        content = decode(path.read_bytes())
-    except DecodeError as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} has no object at its top")
-    return _only_entry(cast("dict[str, Any]", content), str(path))
-
-
-def _only_entry(content: Mapping[str, Any], source: str) -> ServerEntry:
-    """Return the one server of an `mcp.json`; the entry alone is taken as well."""
-    servers: object = next((content[key] for key in _SERVER_LISTS if key in content), {"": content})
-    try:
-        entries = convert(servers, dict[str, ServerEntry])
-    except ValidationError as error:
-        raise ValueError(f"{source} is no list of servers: {error}") from error
-    if len(entries) != 1:
-        names = ", ".join(repr(name) for name in entries) or "none"
-        raise ValueError(f"{source} must have exactly one server, but has {names}")
-    (entry,) = entries.values()
-    return entry
-
-
 # A server that listens somewhere
 
 
@@ -398,12 +387,10 @@ def _open_url(url: str, options: OpeningOptions) -> _Opened:
     parts = urlsplit(url)
     if parts.scheme.lower() not in ("http", "https"):
         raise ValueError(f"cannot connect to {url}: only http and https are known")
-    if options.transport != "sse" and not (options.transport is None and parts.path.rstrip("/").endswith("/sse")):
-        raise ValueError(
-            f"cannot connect to {url}: Streamable HTTP is not available yet; "
-            "where the server speaks HTTP+SSE, name the transport 'sse'"
-        )
-    transport: Transport = load_http("http_sse").connect_http_sse(
-        url, headers=options.headers, max_frame_bytes=options.max_frame_bytes
-    )
+    named = options.transport or ("sse" if parts.path.rstrip("/").endswith("/sse") else "http")
+    if named not in _HTTP_TRANSPORTS:
+        raise ValueError(f"cannot connect to {url}: the transport {named!r} is none of {', '.join(_HTTP_TRANSPORTS)}")
+    module, function = _HTTP_TRANSPORTS[named]
+    connect_url = getattr(load_http(module), function)
+    transport: Transport = connect_url(url, headers=options.headers, max_frame_bytes=options.max_frame_bytes)
     return _Opened(transport, transport.close)

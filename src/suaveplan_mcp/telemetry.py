@@ -268,6 +268,10 @@ class Operation:
         """Make this operation's span the current one for all that runs in `context`."""
         context.run(opentelemetry.context.attach, self._context)
 
+    def enter_here(self) -> None:
+        """Make this operation's span the current one for all that runs from now on in the current context."""
+        opentelemetry.context.attach(self._context)
+
     def finish(
         self,
         status: Outcome,

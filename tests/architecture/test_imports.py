@@ -44,7 +44,7 @@ THIRD_PARTY = {
 # Where a module may be named at run time, with the reason.
 LATE_BINDING = {
     "__init__.py": "the shop window loads a name when it is first asked for",
-    "server/mcp_server.py": "`MCPServer.run()` and `sse_app` reach `serving`: people expect them on the server",
+    "server/entrances.py": "`MCPServer.run()` and `sse_app` reach `serving`: people expect them on the server",
     "server/signatures/optional_libraries.py": "pydantic and jsonschema-rs load only where a signature needs them",
     "telemetry.py": "OpenTelemetry's API is loaded only where somebody has configured its SDK",
 }

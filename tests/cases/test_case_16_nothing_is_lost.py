@@ -134,7 +134,10 @@ async def test_a_server_between_passes_whole_results_on(transport: str) -> None:
 
 @pytest.mark.requirement("case-16-nothing-is-lost-on-the-way-through")
 async def test_a_client_of_ours_gets_the_whole_result_through_a_server_between() -> None:
-    async with facing("in memory", [READ, write(answer(1, RESULT))]) as faced, connect(between(faced)) as client:
+    async with (
+        facing("in memory", [READ, write(answer(1, RESULT))]) as faced,
+        connect(between(faced), protocol="handshake") as client,
+    ):
         result = await client.call_tool("pass_on")
 
         assert RESULT == plain(result)

@@ -89,10 +89,10 @@ def test_ten_thousand_times_in_memory(notebook: Notebook) -> None:
 @pytest.mark.requirement("case-43-opened-and-closed-from-any-task")
 def test_fifty_times_with_a_process(notebook: Notebook) -> None:
     with played_command([*welcome(), READ, write(answer(1, {}))]) as command:
-        notebook.use(connect(command))
+        notebook.use(connect(command, protocol="handshake"))
         before, objects_before = notebook.holdings(), objects()
         for _ in range(50):
-            notebook.use(connect(command))
+            notebook.use(connect(command, protocol="handshake"))
 
         assert before == notebook.holdings()
         assert objects() - objects_before < 100
@@ -118,7 +118,7 @@ def test_fifty_times_over_http(notebook: Notebook) -> None:
 @pytest.mark.requirement("case-43-opened-and-closed-from-any-task")
 def test_twenty_processes_at_once(notebook: Notebook) -> None:
     async def use(command: list[str]) -> None:
-        async with connect(command) as client:
+        async with connect(command, protocol="handshake") as client:
             await client.ping()
 
     async def use_all(command: list[str]) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from suaveplan_mcp.testing.asgi import AsgiClient
 from suaveplan_mcp.testing.clock import FakeClock
 from suaveplan_mcp.transport.base import Transport
 from tests.transports.standard_streams import standard_streams
+from tests.transports.stateless_requests import headers_of, request_of
 
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":"hello"}\n'
 
@@ -141,10 +142,9 @@ def test_a_server_that_cannot_be_started_says_so() -> None:
     wire.end_input()
 
 
-@pytest.mark.parametrize("transport", ["http", "pigeon"])
-def test_another_transport_is_a_clear_error(transport: str) -> None:
-    with pytest.raises(ValueError, match=f"'{transport}' is not available yet"):
-        run(EchoServer(), transport)
+def test_another_transport_is_a_clear_error() -> None:
+    with pytest.raises(ValueError, match="no transport 'pigeon'; there are 'stdio', 'http' and 'sse'"):
+        run(EchoServer(), "pigeon")
 
 
 async def test_running_inside_a_loop_is_a_clear_error() -> None:
@@ -198,12 +198,36 @@ class Announcement(io.StringIO):
         self.made.set()
 
 
-@pytest.mark.parametrize(("path", "messages_path"), [(None, "/messages"), ("/a/events/", "/a/messages")])
-def test_a_server_runs_over_http_until_the_process_is_told_to_end(
-    path: str | None, messages_path: str, left: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def with_a_tool(server: MCPServer) -> MCPServer:
+    @server.tool
+    async def any_tool() -> None: ...
+
+    return server
+
+
+def run_and_use(
+    server: MCPServer, monkeypatch: pytest.MonkeyPatch, use: Callable[[], Coroutine[Any, Any, None]], **options: Any
+) -> str:
+    """Run a server in this thread and its client in another; return what the process said."""
     announcement = Announcement()
     monkeypatch.setattr("sys.stderr", announcement)
+
+    def use_in_a_thread() -> None:
+        # By then it listens, and the signal is heeded.
+        announcement.made.wait(20)
+        asyncio.run(use())
+
+    thread = threading.Thread(target=use_in_a_thread)
+    thread.start()
+    server.run(**options)
+    thread.join()
+    return announcement.getvalue()
+
+
+@pytest.mark.parametrize(("path", "messages_path"), [(None, "/messages"), ("/a/events/", "/a/messages")])
+def test_a_server_runs_over_http_and_sse_until_the_process_is_told_to_end(
+    path: str | None, messages_path: str, left: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     server, port, answers = MCPServer("over-http"), free_port(), list[bytes]()
     url = f"http://127.0.0.1:{port}{path or '/sse'}"
 
@@ -213,25 +237,44 @@ def test_a_server_runs_over_http_until_the_process_is_told_to_end(
             os.kill(os.getpid(), signal.SIGTERM)
             answers.append((await stream.content.read())[-2:])
 
-    def use_in_a_thread() -> None:
-        # By then it listens, and the signal is heeded.
-        announcement.made.wait(20)
-        asyncio.run(use())
-
-    thread = threading.Thread(target=use_in_a_thread)
-    thread.start()
-    server.run("sse", port=port, path=path, allowed_hosts=["mcp.example.com"])
-    thread.join()
+    said = run_and_use(
+        server, monkeypatch, use, transport="sse", port=port, path=path, allowed_hosts=["mcp.example.com"]
+    )
 
     named, end = answers
     assert named.endswith(f"data: {messages_path}?session_id=".encode())
     assert (b"\n\n", []) == (end, left)
-    assert announcement.getvalue().startswith(f"listening at {url}")
+    assert said.startswith(f"listening at {url}")
 
 
+@pytest.mark.parametrize("path", [None, "/a/mcp/"])
+def test_a_server_runs_over_streamable_http_and_tells_those_who_listen_of_its_end(
+    path: str | None, left: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, port, streams = with_a_tool(MCPServer("over-http")), free_port(), list[bytes]()
+    url = f"http://127.0.0.1:{port}{path or '/mcp'}"
+    headers = headers_of("subscriptions/listen", Host="mcp.example.com")
+    body = request_of("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+
+    async def use() -> None:
+        async with ClientSession() as session, session.post(url, headers=headers, data=body) as stream:
+            await stream.content.readuntil(b"acknowledged")
+            os.kill(os.getpid(), signal.SIGTERM)
+            streams.append(await stream.content.read())
+
+    said = run_and_use(
+        server, monkeypatch, use, transport="http", port=port, path=path, allowed_hosts=["mcp.example.com"]
+    )
+
+    last = streams[0].strip().rpartition(b"data: ")[2]
+    assert (1, "complete", []) == (json.loads(last)["id"], json.loads(last)["result"]["resultType"], left)
+    assert said.startswith(f"listening at {url}")
+
+
+@pytest.mark.parametrize(("transport", "make"), [("sse", "sse_app"), ("http", "asgi_app")])
 @pytest.mark.parametrize(("limits", "expected"), [({}, {}), ({"max_frame_bytes": 64}, {"max_body_bytes": 64})])
 def test_the_limit_of_a_message_is_that_of_a_body_over_http(
-    limits: Any, expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
+    limits: Any, expected: dict[str, int], transport: str, make: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[dict[str, object]] = []
 
@@ -239,9 +282,9 @@ def test_the_limit_of_a_message_is_that_of_a_body_over_http(
         seen.append(options)
         raise LookupError("seen enough")
 
-    monkeypatch.setattr(serving, "sse_app", refuse)
+    monkeypatch.setattr(serving, make, refuse)
     with pytest.raises(LookupError):
-        MCPServer().run("sse", **limits)
+        MCPServer().run(transport, **limits)
 
     assert [{"allowed_hosts": None, "allowed_origins": (), **expected}] == seen
 
@@ -252,9 +295,10 @@ def test_a_port_that_is_taken_is_a_clear_error() -> None:
         MCPServer().run("sse", host="127.0.0.1", port=port_of([listener]))
 
 
-async def test_running_over_http_inside_a_loop_is_a_clear_error() -> None:
-    with pytest.raises(RuntimeError, match="mount `sse_app`"):
-        MCPServer().run("sse")
+@pytest.mark.parametrize("transport", ["sse", "http"])
+async def test_running_over_http_inside_a_loop_is_a_clear_error(transport: str) -> None:
+    with pytest.raises(RuntimeError, match="mount `asgi_app`"):
+        MCPServer().run(transport)
 
 
 async def test_the_application_of_a_server_takes_its_options_and_its_timers() -> None:
@@ -266,3 +310,25 @@ async def test_the_application_of_a_server_takes_its_options_and_its_timers() ->
         assert 1 == server.get_info().connections
         await clock.advance_async(10.0)
         assert b": keep-alive" in stream.body
+
+
+async def test_the_streamable_application_of_a_server_takes_its_options_and_its_timers() -> None:
+    clock = FakeClock()
+    server = with_a_tool(MCPServer("mounted"))
+    app = serving.asgi_app(server, "/x", timers=clock, keep_alive=5.0, allowed_hosts=["mcp.example.com"])
+    headers = headers_of("subscriptions/listen", Host="mcp.example.com")
+    body = request_of("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    async with AsgiClient(app).open("POST", "/x", headers=headers, body=body) as stream:
+        assert b"acknowledged" in (await stream.next_event()).data
+        await clock.advance_async(10.0)
+        assert b": keep-alive" in stream.body
+
+
+async def test_a_web_server_that_ends_the_application_stops_the_server() -> None:
+    stops: list[bool] = []
+    server = EchoServer()
+    setattr(server, "answer", stops.append)  # noqa: B010  the protocol wants it, the test does not
+    async with AsgiClient(serving.asgi_app(server)).lifespan():  # pyright: ignore[reportArgumentType]
+        assert not server.stopped
+
+    assert server.stopped

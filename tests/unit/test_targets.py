@@ -6,20 +6,24 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from suaveplan_mcp.client.known_servers import KnownServers
 from suaveplan_mcp.client.mcp_client import MCPClient
+from suaveplan_mcp.client.negotiating import PATIENCE
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
+from suaveplan_mcp.protocol.revisions import LATEST, LATEST_HANDSHAKE
 from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.targets import ClientOptions, Target, connect
-from suaveplan_mcp.testing import FakeClock
+from suaveplan_mcp.testing import FakeClock, ScriptedPeer
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
 from tests.architecture.source import SOURCE
 from tests.cases.peers import READ, Act, answer, played_command, welcome, write
 from tests.transports.plain_process import SERVERS, is_running, open_descriptors, script
-from tests.transports.web_server import sse_server
+from tests.transports.web_server import sse_server, web_server
 
 FILE = str(SERVERS / "tools.py")
 COMMAND = [sys.executable, "-m", "suaveplan_mcp", "run", FILE]
@@ -203,11 +207,12 @@ async def test_what_is_no_target_is_a_clear_error(target: Any, reason: str) -> N
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ({"url": "https://example.org/mcp"}, "cannot connect to https://example.org/mcp"),
+        ({"url": "pigeon://example.org/mcp"}, "cannot connect to pigeon://example.org/mcp"),
         ({"type": "stdio"}, "has no `command`"),
         ({"mcpServers": {}}, "exactly one server, but has none"),
         ({"mcpServers": {"a": entry(), "b": entry()}}, "exactly one server, but has 'a', 'b'"),
         ({"mcpServers": {"a": {"command": 1}}}, "the target is no list of servers: .*command"),
+        ({"mcpServers": {"a": {"command": Path("a")}}}, "the target is no list of servers: .*command"),
         ({"mcpServers": [1]}, "the target is no list of servers"),
         ("pigeon://example.org", "cannot connect to pigeon://example.org"),
         ("", "empty"),
@@ -253,7 +258,7 @@ async def test_lists_are_fetched_only_where_that_is_asked_for(server: MCPServer)
 
 
 async def test_providers_are_set_before_entering(server: MCPServer) -> None:
-    connection = connect(server)
+    connection = connect(server, protocol="handshake")
     connection.client.set_roots_provider(lambda: ["file:///tmp"])
 
     async with connection:
@@ -281,10 +286,21 @@ async def test_a_message_over_the_limit_fails_its_call_alone(server: MCPServer) 
 def test_the_options_are_those_of_the_client() -> None:
     options = inspect.signature(MCPClient).parameters
 
-    assert set(options) == set(ClientOptions.__annotations__)
+    assert set(options) - {"server"} == set(ClientOptions.__annotations__)
 
 
 # A server that listens somewhere
+
+
+@pytest.fixture
+def listening() -> MCPServer:
+    server = MCPServer("listening")
+
+    @server.tool
+    async def key(ctx: Context) -> str:
+        return ctx.headers["x-key"]
+
+    return server
 
 
 @pytest.mark.parametrize(
@@ -297,14 +313,10 @@ def test_the_options_are_those_of_the_client() -> None:
         ({"url": "{}/sse", "type": "sse", "headers": {"X-Key": "of the entry"}}, {"headers": {"X-Key": "given"}}),
     ],
 )
-async def test_a_url_is_connected_to_with_the_headers_given(target: Any, options: dict[str, Any]) -> None:
-    server = MCPServer("listening")
-
-    @server.tool
-    async def key(ctx: Context) -> str:
-        return ctx.headers["x-key"]
-
-    async with sse_server(server) as (url, _):
+async def test_a_url_is_connected_to_with_the_headers_given(
+    target: Any, options: dict[str, Any], listening: MCPServer
+) -> None:
+    async with sse_server(listening) as (url, _):
         root = url.removesuffix("/sse")
         place = target.format(root) if isinstance(target, str) else {**target, "url": target["url"].format(root)}
         async with connect(place, **options) as client:
@@ -312,11 +324,30 @@ async def test_a_url_is_connected_to_with_the_headers_given(target: Any, options
 
 
 @pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("{}/mcp", {"headers": {"X-Key": "given"}}),
+        ("{}/mcp?key=1", {"transport": "http", "headers": {"X-Key": "given"}}),
+        ("{}/sse", {"transport": "streamable-http", "headers": {"X-Key": "given"}}),
+        ({"url": "{}/sse", "type": "streamableHttp", "headers": {"x-key": "given"}}, {}),
+        ({"url": "{}/mcp", "headers": {"X-Key": "of the entry"}}, {"headers": {"X-Key": "given"}}),
+    ],
+)
+async def test_a_url_is_connected_to_over_streamable_http(
+    target: Any, options: dict[str, Any], listening: MCPServer
+) -> None:
+    path = urlsplit(target if isinstance(target, str) else target["url"]).path
+    async with web_server(listening.asgi_app(path.removeprefix("{}")), listening.stop) as root:
+        place = target.format(root) if isinstance(target, str) else {**target, "url": target["url"].format(root)}
+        async with connect(place, **options) as client:
+            assert LATEST == client.protocol_version
+            assert "given" == getattr((await client.call_tool("key")).content[0], "text", None)
+
+
+@pytest.mark.parametrize(
     ("target", "options", "reason"),
     [
-        ("http://127.0.0.1:1/mcp", {}, "Streamable HTTP is not available yet.* name the transport 'sse'"),
-        ("http://127.0.0.1:1/sse", {"transport": "http"}, "Streamable HTTP is not available yet"),
-        ({"url": "http://127.0.0.1:1/sse", "type": "http"}, {}, "Streamable HTTP is not available yet"),
+        ("http://127.0.0.1:1/sse", {"transport": "pigeon"}, "the transport 'pigeon' is none of http, .*sse"),
         ("ftp://127.0.0.1:1/sse", {}, "only http and https"),
         ({}, {}, "no `command` and no `url`"),
     ],
@@ -330,7 +361,7 @@ async def test_a_url_that_cannot_be_connected_to_says_why(target: Any, options: 
 async def test_a_server_that_ends_is_started_again_where_that_is_asked_for() -> None:
     clock, ended = FakeClock(), asyncio.Event()
     with played_command([*welcome(), READ, write(answer(1, {})), Act("exit", "0")]) as command:
-        async with connect(command, respawn=True, clock=clock, timers=clock) as client:
+        async with connect(command, protocol="handshake", respawn=True, clock=clock, timers=clock) as client:
             client.events.on("connection:closed", lambda _: ended.set())
             await client.ping()
             await ended.wait()
@@ -341,6 +372,140 @@ async def test_a_server_that_ends_is_started_again_where_that_is_asked_for() -> 
 
             await clock.advance_async(0.5)
             await again
+
+
+# What is remembered of a server
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing be known of any server yet."""
+    monkeypatch.setattr("suaveplan_mcp.targets._servers", KnownServers())
+
+
+def older(manner: str) -> list[str]:
+    """Return the command for a server of the handshake alone that does this about any other request."""
+    return [sys.executable, "-I", "-S", str(SERVERS / "older.py"), manner]
+
+
+async def asked(target: Target, **options: Any) -> list[str]:
+    """Connect to such a server, and return the requests that it was sent, however often it was started."""
+    heard: list[str] = []
+    async with connect(target, on_stderr=heard.append, **options) as client:
+        assert (LATEST_HANDSHAKE, "older") == (client.protocol_version, getattr(client.server_info, "name", None))
+    return [method for method in heard if not method.startswith("notifications/")]
+
+
+@pytest.mark.requirement("a-client-remembers-what-its-server-is")
+@pytest.mark.usefixtures("forgetful")
+async def test_an_older_server_is_asked_only_once_what_it_is() -> None:
+    command = older("refuse")
+
+    assert ["server/discover", "initialize"] == await asked(command)
+    assert ["initialize"] == await asked(command)
+    assert ["initialize"] == await asked(command, name="another client")
+
+
+@pytest.mark.usefixtures("forgetful")
+@pytest.mark.parametrize("other", [{"env": {"A": "1"}}, {"cwd": "/"}])
+async def test_the_same_command_with_other_settings_is_another_server(other: dict[str, Any]) -> None:
+    await asked(older("refuse"))
+
+    assert ["server/discover", "initialize"] == await asked(older("refuse"), **other)
+
+
+@pytest.mark.requirement("client-and-server-find-the-newest-revision-that-both-know")
+@pytest.mark.usefixtures("forgetful")
+@pytest.mark.parametrize("manner", ["exit", "refuse+exit"])
+async def test_a_server_that_ends_over_the_question_is_started_again_and_asked_as_of_old(manner: str) -> None:
+    before = open_descriptors()
+
+    methods = await asked(older(manner))
+
+    assert "server/discover" == methods[0]
+    assert "initialize" == methods[-1]
+    assert ["initialize"] == await asked(older(manner))
+    assert before == open_descriptors()
+
+
+@pytest.mark.usefixtures("forgetful")
+async def test_a_server_that_always_ends_is_started_twice_and_is_not_known_afterwards(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = script(f"import sys; open({str(log)!r}, 'a').write(sys.stdin.readline()); sys.exit(3)")
+
+    for _ in range(2):
+        with pytest.raises(MCPTransportError, match="exit status 3"):
+            await connect(command).__aenter__()
+
+    methods = [json.loads(line)["method"] for line in log.read_text().splitlines()]
+    assert ["server/discover", "initialize"] * 2 == methods
+
+
+@pytest.mark.usefixtures("forgetful")
+async def test_a_client_that_speaks_one_era_starts_a_server_that_ends_only_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = script(f"import sys; open({str(log)!r}, 'a').write(sys.stdin.readline()); sys.exit(3)")
+
+    for protocol in ("handshake", "stateless"):
+        with pytest.raises(MCPTransportError, match="exit status 3"):
+            await connect(command, protocol=protocol).__aenter__()
+
+    assert 2 == len(log.read_text().splitlines())
+
+
+@pytest.mark.requirement("client-and-server-find-the-newest-revision-that-both-know")
+@pytest.mark.usefixtures("forgetful")
+async def test_a_silent_older_server_is_asked_as_of_old_when_patience_is_over() -> None:
+    clock, heard = FakeClock(), asyncio.Queue[str]()
+    connection = connect(older("ignore"), on_stderr=heard.put_nowait, clock=clock, timers=clock)
+    entering = asyncio.create_task(connection.__aenter__())
+    assert "server/discover" == await heard.get()
+
+    clock.advance(PATIENCE)
+    client = await entering
+
+    assert LATEST_HANDSHAKE == client.protocol_version
+    assert ["notifications/cancelled", "initialize"] == [await heard.get() for _ in range(2)]
+    await connection.__aexit__(None, None, None)
+    assert ["initialize"] == await asked(older("ignore"))
+
+
+@pytest.mark.requirement("a-client-remembers-what-its-server-is")
+@pytest.mark.usefixtures("forgetful")
+async def test_a_server_that_has_become_a_newer_one_is_found_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "server.py"
+    command = [sys.executable, str(file), "refuse"]
+    file.write_text((SERVERS / "older.py").read_text())
+    assert ["server/discover", "initialize"] == await asked(command, env=ENVIRONMENT)
+
+    file.write_text("from suaveplan_mcp import MCPServer\nMCPServer('newer', eras=('stateless',)).run()\n")
+    for _ in range(2):
+        async with connect(command, env=ENVIRONMENT) as client:
+            assert LATEST == client.protocol_version
+
+
+@pytest.mark.usefixtures("forgetful")
+async def test_a_server_that_has_become_an_older_one_is_found_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "server.py"
+    command = [sys.executable, str(file), "refuse"]
+    file.write_text("from suaveplan_mcp import MCPServer\nMCPServer('newer').run()\n")
+    async with connect(command, env=ENVIRONMENT) as client:
+        assert LATEST == client.protocol_version
+
+    file.write_text((SERVERS / "older.py").read_text())
+    assert ["server/discover", "initialize"] == await asked(command, env=ENVIRONMENT)
+
+
+async def test_a_server_here_that_goes_away_is_not_asked_twice(server: MCPServer) -> None:
+    near, far = InMemoryTransport.pair()
+    peer = ScriptedPeer(far)
+    entering = asyncio.create_task(connect(near).__aenter__())
+    await peer.expect_request("server/discover")
+    await far.close()
+
+    with pytest.raises(MCPTransportError):
+        await entering
+    assert 1 == len(peer.seen)
 
 
 async def test_a_target_that_is_not_started_cannot_be_started_again(server: MCPServer) -> None:

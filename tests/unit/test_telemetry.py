@@ -318,6 +318,20 @@ def test_a_handlers_context_sees_the_span_and_its_callers_does_not(sdk: Sdk) -> 
     assert not trace.get_current_span().get_span_context().is_valid
 
 
+def test_a_span_can_be_the_current_one_right_here(sdk: Sdk) -> None:
+    operation = start(sdk, received=True)
+
+    def serve() -> None:
+        operation.enter_here()
+        start(sdk, "roots/list").finish("success", 1.0)
+
+    copy_context().run(serve)
+    operation.finish("success", 1.0)
+
+    inner, outer = sdk.spans
+    assert ids(outer.get_span_context()) == ids(inner.parent)
+
+
 @pytest.mark.requirement("telemetry-counts-every-message")
 @pytest.mark.usefixtures("configure")
 def test_telemetry_is_off_while_the_providers_do_nothing() -> None:

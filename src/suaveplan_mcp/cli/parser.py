@@ -30,10 +30,10 @@ def make_parser() -> ArgumentParser:
 
     run = commands.add_parser("run", parents=[every, limited], help="serve the server in a Python file")
     run.add_argument("file", metavar="FILE[:OBJECT]", help="the file, and the server's name in it")
-    run.add_argument("--transport", default="stdio", help="stdio, the default, or sse")
+    run.add_argument("--transport", default="stdio", help="stdio, the default, http or sse")
     run.add_argument("--host", help="where to listen, over HTTP; 127.0.0.1 by default")
     run.add_argument("--port", type=_port, help="likewise; 8000 by default")
-    run.add_argument("--path", help="where clients connect, over HTTP; /sse by default")
+    run.add_argument("--path", help="where clients connect, over HTTP; /mcp by default, /sse over sse")
     run.add_argument(
         "--allowed-host", action="append", metavar="NAME", help="a name of the server, over HTTP; once for each"
     )

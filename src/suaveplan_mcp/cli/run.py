@@ -12,7 +12,7 @@ from typing import Final
 from suaveplan_mcp.cli.parser import UsageError
 from suaveplan_mcp.host.stdio import hold_standard_streams, release_standard_streams
 from suaveplan_mcp.server.mcp_server import MCPServer
-from suaveplan_mcp.serving import run, run_sse, run_stdio
+from suaveplan_mcp.serving import run, run_http, run_sse, run_stdio
 
 _NAMES: Final = ("server", "mcp", "app")
 _OVER_HTTP: Final = ("host", "port", "path", "allowed_host", "allowed_origin")
@@ -31,9 +31,10 @@ def main(options: Namespace) -> int:
     if options.transport == "stdio":
         _refuse_http_options(options)
         _run_stdio(options.file, options.max_frame_bytes)
-    elif options.transport == "sse":
-        # Nothing comes after either, so no thread of the file's own may keep the process alive.
-        run_sse(
+    elif options.transport in ("http", "sse"):
+        run_web = run_http if options.transport == "http" else run_sse
+        # Nothing comes after, so no thread of the file's own may keep the process alive.
+        run_web(
             load_server(options.file),
             host=options.host,
             port=options.port,
@@ -51,7 +52,7 @@ def main(options: Namespace) -> int:
 def _refuse_http_options(options: Namespace) -> None:
     for name in _OVER_HTTP:
         if getattr(options, name) not in (None, []):
-            raise UsageError(f"--{name.replace('_', '-')} needs an HTTP transport; add --transport sse")
+            raise UsageError(f"--{name.replace('_', '-')} needs an HTTP transport; add --transport http")
 
 
 def _run_stdio(place: str, max_frame_bytes: int | None) -> None:

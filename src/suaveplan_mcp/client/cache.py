@@ -1,6 +1,7 @@
 """What the server listed, kept until it is listed again."""
 
 import asyncio
+from functools import partial
 from typing import Generic, TypeVar
 
 from suaveplan_mcp.client.connection import ServerConnection
@@ -43,7 +44,9 @@ class CachedList(Generic[Item]):
             MCPError: the server refused, failed, or its pages do not end; what was listed before stays.
         """
         if connection.offers(self.method):
-            self._items = await collect_pages(connection.request, self.method, self._attribute, self._max_pages)
+            self._items = await collect_pages(
+                partial(connection.request, fresh=True), self.method, self._attribute, self._max_pages
+            )
         else:
             self._items = []
         return self.copy()

@@ -11,7 +11,7 @@ from suaveplan_mcp.client.sampling import SamplingService
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.messages import JsonObject
 from suaveplan_mcp.protocol.methods import CLIENT_COMPLETIONS
-from suaveplan_mcp.protocol.revisions import V2025_06_18, V2025_11_25, is_at_least
+from suaveplan_mcp.protocol.revisions import V2025_06_18, V2025_11_25, V2026_07_28, is_at_least
 from suaveplan_mcp.runtime.handlers import HandlerFunction, HandlerTable
 from suaveplan_mcp.runtime.threads import WorkerThreads
 from suaveplan_mcp.types.capabilities import (
@@ -32,7 +32,7 @@ class Callbacks:
         experimental: what the client declares beside its providers, by key.
     """
 
-    __slots__ = ("_declared", "_experimental", "_offered", "_threads", "handlers")
+    __slots__ = ("_capabilities", "_declared", "_experimental", "_offered", "_threads", "handlers")
 
     def __init__(self, experimental: Mapping[str, JsonObject] | None = None) -> None:
         self.handlers = HandlerTable()
@@ -41,6 +41,8 @@ class Callbacks:
         # By method, what its provider makes the client offer: `sampling` and `sampling.tools`, for example.
         self._offered: dict[str, frozenset[str]] = {}
         self._declared: frozenset[str] | None = None
+        # By revision, until a provider changes it.
+        self._capabilities: dict[str, ClientCapabilities] = {}
         self.handlers.register("ping", _answer_ping, exempt=True)
         self.handlers.register("completion/complete", complete_nothing)
 
@@ -78,18 +80,35 @@ class Callbacks:
         self._set("completion/complete", serve, frozenset() if function is None else frozenset({"completion"}))
 
     def declare(self, revision: str) -> ClientCapabilities:
-        """Return what the client can do, no more and no less, in the words of a revision; it is bound to that now."""
+        """Return what the client can do, in the words of a revision of the handshake era; it is bound to that now."""
+        self._declared = self._offered_in(revision)
+        return self.capabilities_in(revision)
+
+    def capabilities_in(self, revision: str) -> ClientCapabilities:
+        """Return what the client can do, no more and no less, in the words of a revision."""
+        known = self._capabilities.get(revision)
+        if known is None:
+            known = self._capabilities[revision] = self._describe(revision)
+        return known
+
+    def _offered_in(self, revision: str) -> frozenset[str]:
         offered = frozenset[str]().union(*self._offered.values())
         if not is_at_least(revision, V2025_11_25):
             offered -= {"sampling.tools", "sampling.context", "elicitation.url"}
         if not is_at_least(revision, V2025_06_18):
             offered -= {"elicitation.form"}
-        self._declared = offered
+        return offered
+
+    def _describe(self, revision: str) -> ClientCapabilities:
+        offered = self._offered_in(revision)
+        # In the stateless era a server cannot ask for completions, and asks for the roots whenever it wants them.
+        stateless = is_at_least(revision, V2026_07_28)
         experimental = dict(self._experimental)
-        if "completion" in offered:
+        if "completion" in offered and not stateless:
             experimental[CLIENT_COMPLETIONS] = {}
+        roots = RootsCapability(list_changed=None if stateless else True)
         return ClientCapabilities(
-            roots=RootsCapability(list_changed=True) if "roots" in offered else None,
+            roots=roots if "roots" in offered else None,
             sampling=_sampling(offered),
             elicitation=_elicitation(offered, named=is_at_least(revision, V2025_11_25)),
             experimental=experimental or None,
@@ -121,6 +140,7 @@ class Callbacks:
         if method in self.handlers:
             self.handlers.unregister(method)
         self._offered.pop(method, None)
+        self._capabilities.clear()
         if serve is not None:
             self.handlers.register(method, serve, pauses_timeouts=True)
             self._offered[method] = offers

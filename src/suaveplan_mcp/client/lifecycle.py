@@ -3,18 +3,24 @@
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from typing import Any, Self, Unpack
 
+from msgspec import UNSET, UnsetType
+
 from suaveplan_mcp.client.arguments import RequestOptions
 from suaveplan_mcp.client.cache import CachedLists
+from suaveplan_mcp.client.cache_store import MemoryCacheStore
 from suaveplan_mcp.client.callbacks import Callbacks
 from suaveplan_mcp.client.changes import Changes, listen_for_changes
-from suaveplan_mcp.client.connecting import Setup, choose_opener
+from suaveplan_mcp.client.connecting import choose_opener
 from suaveplan_mcp.client.connection import Limits, ServerConnection
+from suaveplan_mcp.client.opening import KnownServer, Setup, Verdict
 from suaveplan_mcp.client.pagination import require_max_pages
 from suaveplan_mcp.client.reopening import Reopen, ReopeningConnection
 from suaveplan_mcp.client.resources import Subscriptions
+from suaveplan_mcp.client.response_cache import ResponseCache
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.events import EventBus
 from suaveplan_mcp.jsonrpc.messages import JsonObject, Payload, RequestId
+from suaveplan_mcp.protocol.input_rounds import MAX_ROUNDS, require_max_rounds
 from suaveplan_mcp.runtime.handlers import Listener
 from suaveplan_mcp.runtime.timers import LOOP_TIMERS, Clock, Timers, loop_clock
 from suaveplan_mcp.transport.base import Transport
@@ -33,22 +39,28 @@ class ClientLifecycle:
     Args:
         name: what the client calls itself.
         version: of what version.
-        protocol: `"handshake"`, or one of its revisions to speak no other.
-        prefetch: list what the server offers when connecting, so that `tools()` and its like are filled.
+        protocol: `"handshake"`, `"stateless"`, `"auto"` for the newest that the server knows, or a revision to speak no
+            other.
+        prefetch: list what the server offers when connecting, so that `tools()` and its like are filled; in the
+            stateless era, where a server tells of changes only to those who listen, listen for changes of them too.
         timeout: seconds of silence that a request bears; progress starts them anew. None bears any.
         total_timeout: seconds that a request bears in all.
         accepted_versions: the revisions the client speaks, all of the era by default; it asks for the newest.
         experimental: what the client declares beside its providers, by key.
         max_pages: how many pages of one list are too many to be true.
+        max_rounds: how often a server of the stateless era may ask for input before it has to complete a request.
         on_log: called with the params of every log message of the server's.
         events: the bus to report on; one of its own by default.
         clock: seconds on a scale that never goes back; the loop's by default.
         timers: what sets timers; the loop by default.
         id_generator: gives the ids of requests; integers from 0 by default.
+        cache: what keeps results that a server of the stateless era lets it keep; one of its own by default, which
+            several clients may share; None keeps nothing.
+        server: what is known of the server beforehand; `connect` says it.
 
     Raises:
         ValueError: `protocol` and `accepted_versions` leave nothing to speak; the message names what there is.
-        MCPError: `INVALID_PARAMS`, `max_pages` is less than 1.
+        MCPError: `INVALID_PARAMS`, `max_pages` or `max_rounds` is less than 1.
     """
 
     def __init__(  # noqa: PLR0913  every option stands for itself, and all but the first two are named
@@ -63,11 +75,14 @@ class ClientLifecycle:
         accepted_versions: Collection[str] | None = None,
         experimental: Mapping[str, JsonObject] | None = None,
         max_pages: int = 1000,
+        max_rounds: int = MAX_ROUNDS,
         on_log: Callable[[LoggingMessageNotificationParams], object] | None = None,
         events: EventBus | None = None,
         clock: Clock | None = None,
         timers: Timers | None = None,
         id_generator: Callable[[], RequestId] | None = None,
+        cache: ResponseCache | None | UnsetType = UNSET,
+        server: KnownServer | None = None,
     ) -> None:
         self.events = events if events is not None else EventBus("client")
         self._opener = choose_opener(protocol, accepted_versions)
@@ -80,6 +95,9 @@ class ClientLifecycle:
             clock=clock or loop_clock,
             timers=timers or LOOP_TIMERS,
             id_generator=id_generator,
+            server=server or KnownServer(Verdict()),
+            cache=ResponseCache(MemoryCacheStore(clock=clock or loop_clock)) if cache is UNSET else cache,
+            max_rounds=require_max_rounds(max_rounds),
         )
         self._prefetch = prefetch
         self._max_pages = require_max_pages(max_pages)
@@ -124,8 +142,11 @@ class ClientLifecycle:
             # A connection that the server ended may still be there.
             await self._let_go(None)
             connection = self._connection = await self._open(transport, reopen)
-            self._changes = Changes(connection, self._lists, self._subscriptions, self.events)
+            self._changes = Changes(connection, self._lists, self._subscriptions, self._setup)
             if self._prefetch:
+                if connection.stateless:
+                    # First, so that no change after the listing is missed.
+                    await self._changes.listening.follow_lists()
                 await self._lists.fill(connection)
             connection.require_open()
         except BaseException as error:
@@ -220,10 +241,14 @@ class ClientLifecycle:
 
     async def _restore(self, connection: ServerConnection) -> None:
         """Bring back what a server that was started again does not know of; what fails is reported."""
-        lost: list[tuple[str, Payload]] = [
-            ("resources/subscribe", SubscribeRequestParams(uri=uri)) for uri in self._subscriptions
-        ]
-        if self._log_level is not None:
+        lost: list[tuple[str, Payload]] = []
+        if not connection.stateless:
+            lost += [("resources/subscribe", SubscribeRequestParams(uri=uri)) for uri in self._subscriptions]
+        elif self._changes is not None:
+            await self._changes.listening.restore(self._subscriptions)
+        if self._log_level is not None and connection.stateless:
+            connection.want_logs(self._log_level)
+        elif self._log_level is not None:
             lost.append(("logging/setLevel", SetLevelRequestParams(level=self._log_level)))
         for method, params in lost:
             try:
@@ -234,9 +259,12 @@ class ClientLifecycle:
             await self._lists.fill(connection)
 
     async def _let_go(self, reason: str | None) -> None:
-        connection, self._connection, self._changes = self._connection, None, None
+        connection, changes, self._connection, self._changes = self._connection, self._changes, None, None
         self._lists, self._subscriptions = CachedLists(self._max_pages), Subscriptions()
         self._log_level = None
         self._callbacks.release()
-        if connection is not None:
-            await connection.close(reason)
+        if connection is not None and changes is not None:
+            try:
+                await changes.listening.close()
+            finally:
+                await connection.close(reason)

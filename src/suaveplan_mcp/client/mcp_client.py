@@ -1,17 +1,21 @@
 """The client's facade: one method for everything that can be done with a server."""
 
-from collections.abc import Mapping
-from typing import Unpack
+from collections.abc import Iterable, Mapping
+from typing import Unpack, cast
 
 from msgspec import UNSET, UnsetType
 
 from suaveplan_mcp.client.arguments import Meta, RequestOptions, copy_meta, require_text
+from suaveplan_mcp.client.changes import Changes
 from suaveplan_mcp.client.completion import complete_params
 from suaveplan_mcp.client.lifecycle import ClientLifecycle
+from suaveplan_mcp.client.listen_streams import ListenStream, make_filter
+from suaveplan_mcp.client.listening import Listening
 from suaveplan_mcp.client.logging import level_params
 from suaveplan_mcp.client.pagination import page_params
 from suaveplan_mcp.client.prompts import get_params
 from suaveplan_mcp.client.providers import ProviderFunction
+from suaveplan_mcp.client.stateless import DISCOVER
 from suaveplan_mcp.client.tools import call_params, take_result
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.in_flight import OnProgress
@@ -49,8 +53,12 @@ class MCPClient(ClientLifecycle):
     """
 
     async def ping(self, *, meta: Meta = None, **options: Unpack[RequestOptions]) -> None:
-        """Ask whether the server is there. Spec: basic/utilities/ping"""
-        await self.request("ping", RequestParams(meta=copy_meta(meta)), **options)
+        """Ask whether the server is there; in the stateless era, which has no ping, by asking what it is.
+
+        Spec: basic/utilities/ping, server/discover
+        """
+        method = DISCOVER if self._require_connection().stateless else "ping"
+        await self.request(method, RequestParams(meta=copy_meta(meta)), **options)
 
     # Tools
 
@@ -120,7 +128,18 @@ class MCPClient(ClientLifecycle):
         return await self.request("resources/read", params, **options)
 
     async def subscribe_resource(self, uri: str, *, meta: Meta = None, **options: Unpack[RequestOptions]) -> None:
-        """Follow a resource: after every change it is read again, then `resource:updated` is emitted."""
+        """Follow a resource: after every change it is read again, then `resource:updated` is emitted.
+
+        In the stateless era all resources that are followed share one listen stream, which is opened again when it is
+        lost; of `meta` and the options only `timeout` has a meaning there. Spec: basic/patterns/subscriptions
+
+        Raises:
+            MCPError: see `request`; `NOT_FOUND`, a server of the stateless era does not tell of this resource.
+        """
+        changes = self._changes
+        if changes is not None and self._require_connection().stateless:
+            await self._follow(changes.listening, require_text("uri", uri), options.get("timeout", UNSET))
+            return
         params = SubscribeRequestParams(uri=require_text("uri", uri), meta=copy_meta(meta))
         subscribing = self.request("resources/subscribe", params, **options)
         # The first notice may come before the answer.
@@ -133,10 +152,59 @@ class MCPClient(ClientLifecycle):
 
     async def unsubscribe_resource(self, uri: str, *, meta: Meta = None, **options: Unpack[RequestOptions]) -> None:
         """Follow a resource no longer."""
+        changes = self._changes
+        if changes is not None and self._require_connection().stateless:
+            self._subscriptions.discard(require_text("uri", uri))
+            await changes.listening.leave(uri)
+            return
         params = UnsubscribeRequestParams(uri=require_text("uri", uri), meta=copy_meta(meta))
         unsubscribing = self.request("resources/unsubscribe", params, **options)
         self._subscriptions.discard(uri)
         await unsubscribing
+
+    async def _follow(self, listening: Listening, uri: str, patience: float | None | UnsetType) -> None:
+        known = uri in self._subscriptions
+        self._subscriptions.add(uri)
+        try:
+            await listening.follow(uri, patience)
+        except BaseException:
+            if not known:
+                self._subscriptions.discard(uri)
+            raise
+
+    def listen(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resources: bool = False,
+        uris: Iterable[str] = (),
+        timeout: float | None | UnsetType = UNSET,
+        meta: Meta = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ListenStream:
+        """Listen for changes: `async with client.listen(tools=True) as stream: async for notice in stream: …`.
+
+        Entering waits for the server's acknowledgement, `stream.honoured`, and raises what `ListenStream.open` raises.
+        The loop is over when the server ends the stream, for which `stream.ended` has the reason, and raises when the
+        stream is lost. Only in the stateless era. Spec: basic/patterns/subscriptions
+
+        Args:
+            tools: hear when the list of tools changes.
+            prompts: hear when that of the prompts does.
+            resources: hear when that of the resources does.
+            uris: the resources of which to hear when one of them changes.
+            timeout: seconds to wait for the acknowledgement, the client's by default; None waits for ever.
+            meta: `_meta` of the params.
+            headers: what goes out as HTTP headers with this one request, where the transport has any.
+
+        Raises:
+            MCPError: `NOT_INITIALIZED`; `INVALID_PARAMS`, there is nothing to listen for.
+        """
+        self._require_connection()
+        wanted = make_filter(tools=tools, prompts=prompts, resources=resources, uris=uris)
+        streams = cast("Changes", self._changes).streams
+        return streams.listen(wanted, timeout=timeout, meta=meta, headers=headers)
 
     def updated_resource(self, uri: str) -> ReadResourceResult | None:
         """Return what a subscribed resource contained after its last change; None where it has not changed since."""
@@ -214,8 +282,15 @@ class MCPClient(ClientLifecycle):
         return await self.request("completion/complete", params, **options)
 
     async def set_log_level(self, level: LoggingLevel, *, meta: Meta = None, **options: Unpack[RequestOptions]) -> None:
-        """Ask for log messages at a level or above. Spec: server/utilities/logging"""
-        await self.request("logging/setLevel", level_params(level, meta), **options)
+        """Ask for log messages at a level or above; in the stateless era every request from now on asks for them.
+
+        Spec: server/utilities/logging
+        """
+        connection, params = self._require_connection(), level_params(level, meta)
+        if connection.stateless:
+            connection.want_logs(params.level)
+        else:
+            await self.request("logging/setLevel", params, **options)
         self._log_level = level
 
     # Roots of the server's own
@@ -283,11 +358,12 @@ class MCPClient(ClientLifecycle):
         self._callbacks.set_completion(provider)
 
     async def send_roots_list_changed(self) -> None:
-        """Tell the server that the roots are others now.
+        """Tell the server that the roots are others now; in the stateless era it asks whenever it wants to know.
 
         Raises:
             MCPError: `METHOD_NOT_FOUND`, the server was not told that there are roots.
         """
         connection = self._require_connection()
-        self._callbacks.require_declared_roots()
-        await connection.notify("notifications/roots/list_changed")
+        if not connection.stateless:
+            self._callbacks.require_declared_roots()
+            await connection.notify("notifications/roots/list_changed")

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from suaveplan_mcp.client.connection import ServerConnection
 from suaveplan_mcp.errors import MCP_CODES, MCPError
-from suaveplan_mcp.jsonrpc.messages import Payload
+from suaveplan_mcp.jsonrpc.messages import Payload, RequestId
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.in_flight import OnProgress
 from suaveplan_mcp.runtime.timers import Timers
@@ -61,7 +61,7 @@ class ReopeningConnection(ServerConnection):
         self._ignore_end: Callable[[], None]
         self._follow(opened, transport)
 
-    def request(
+    def request(  # noqa: PLR0913  every option stands for itself
         self,
         method: str,
         params: Payload = None,
@@ -71,6 +71,8 @@ class ReopeningConnection(ServerConnection):
         signal: AbortSignal | None = None,
         on_progress: OnProgress | None = None,
         headers: Mapping[str, str] | None = None,
+        on_sent: Callable[[RequestId], object] | None = None,
+        fresh: bool = False,
     ) -> Coroutine[Any, Any, Any]:
         """Send a request, once the server is back; see `ServerConnection.request`.
 
@@ -86,6 +88,8 @@ class ReopeningConnection(ServerConnection):
             signal=signal,
             on_progress=on_progress,
             headers=headers,
+            on_sent=on_sent,
+            fresh=fresh,
         )
         if self._back is None:
             return send()
@@ -103,7 +107,7 @@ class ReopeningConnection(ServerConnection):
 
     def _follow(self, opened: ServerConnection, transport: Transport) -> None:
         """Be the connection that was opened, as if this had been made for it."""
-        super().__init__(opened._dispatcher, opened.greeting, opened._limits, opened._clock)
+        super().__init__(opened._dispatcher, opened.greeting, opened._limits, opened._clock, opened._requests)
         self._ignore_end = transport.on_close(self._note_end)
 
     def _note_end(self) -> None:

@@ -1,6 +1,6 @@
 """Reading the server's resources and following those that change. Spec: server/resources"""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from suaveplan_mcp.client.connection import ServerConnection
 from suaveplan_mcp.types.resources import ReadResourceRequestParams, ReadResourceResult
@@ -19,6 +19,10 @@ class Subscriptions:
         """Iterate over the resources that are followed, as they are now."""
         return iter(tuple(self._uris))
 
+    def __contains__(self, uri: object) -> bool:
+        """Tell whether a resource is followed itself."""
+        return uri in self._uris
+
     def add(self, uri: str) -> None:
         """Follow a resource."""
         self._uris.add(uri)
@@ -30,7 +34,7 @@ class Subscriptions:
 
     def cover(self, uri: str) -> bool:
         """Tell whether a resource, or one that it lies below, is followed. Spec: server/resources, Subscriptions"""
-        return uri in self._uris or any(uri.startswith(above.rstrip("/") + "/") for above in self._uris)
+        return find_above(uri, self._uris) is not None
 
     def contents(self, uri: str) -> ReadResourceResult | None:
         """Return what a resource contained after its last change; None where it has not changed since."""
@@ -46,3 +50,10 @@ class Subscriptions:
         # Of those below a resource there may be any number, so they are not kept.
         if uri in self._uris:
             self._contents[uri] = result
+
+
+def find_above(uri: str, uris: Collection[str]) -> str | None:
+    """Return the one of `uris` that is a resource, or that it lies below; None where there is none."""
+    if uri in uris:
+        return uri
+    return next((above for above in uris if uri.startswith(above.rstrip("/") + "/")), None)

@@ -11,7 +11,7 @@ import aiohttp
 from suaveplan_mcp.errors import MCP_CODES, MCPTransportError
 from suaveplan_mcp.framing.limits import SAMPLE, FrameTooLarge
 from suaveplan_mcp.framing.sse import ServerSentEvent, SseDecoder
-from suaveplan_mcp.transport.http_sse import origin_of
+from suaveplan_mcp.transport.http_sse import address_of, origin_of
 from suaveplan_mcp.transport.media_types import EVENT_STREAM, media_type_of
 from suaveplan_mcp.transport.stdio import MAX_FRAME_BYTES
 
@@ -93,7 +93,8 @@ class HttpClient:
             body: what to send.
 
         Raises:
-            MCPTransportError: `TRANSPORT_ERROR`, it is redirected to another origin, or too often.
+            MCPTransportError: `TRANSPORT_ERROR`, it is redirected to another origin or too often, or what comes back is
+                no HTTP.
             aiohttp.ClientError: there is no response.
             TimeoutError: the server cannot be reached in time.
         """
@@ -105,9 +106,10 @@ class HttpClient:
             if response.status not in redirects or location is None:
                 return response
             response.close()
-            target = urljoin(target, location)
+            target = _join(target, location, response.status)
             if origin_of(target) != origin_of(url):
-                problem = f"the server redirects to another origin, {target[:SAMPLE]!r}; connect there if that is right"
+                elsewhere = address_of(target)[:SAMPLE]
+                problem = f"the server redirects to another origin, {elsewhere!r}; connect there if that is right"
                 raise MCPTransportError(MCP_CODES.TRANSPORT_ERROR, problem, context={"status": response.status})
         raise MCPTransportError(MCP_CODES.TRANSPORT_ERROR, f"the server redirects more than {_MOST_REDIRECTS} times")
 
@@ -123,7 +125,17 @@ class HttpClient:
         merged = {name.lower(): value for part in (self._headers, headers or {}) for name, value in part.items()}
         # A large one goes out in pieces, so that nothing else on the loop has to wait for it.
         data = BytesIO(body) if body is not None and len(body) > _PIECE else body
-        return HttpResponse(await self._session.request(method, url, headers=merged, data=data, allow_redirects=False))
+        try:
+            response = await self._session.request(method, url, headers=merged, data=data, allow_redirects=False)
+        # What the library's own errors say holds the URL and the headers, and those may hold secrets.
+        except aiohttp.ClientResponseError as error:
+            raise MCPTransportError(MCP_CODES.TRANSPORT_ERROR, f"what came is no HTTP: {error.message}") from None
+        except aiohttp.InvalidURL:
+            raise MCPTransportError(MCP_CODES.TRANSPORT_ERROR, f"{address_of(url)!r} cannot be requested") from None
+        except TimeoutError:
+            problem = f"the server was not reached within {self._connect_timeout} s (`connect_timeout`)"
+            raise TimeoutError(problem) from None
+        return HttpResponse(response)
 
     async def close(self) -> None:
         """Close every connection; the client can be used again."""
@@ -139,6 +151,21 @@ class HttpClient:
             max_frame_bytes: the most bytes that the data of an event may have.
         """
         return HttpEventSource(self, url, max_frame_bytes)
+
+
+def _join(url: str, location: str, status: int) -> str:
+    """Return where a redirect leads.
+
+    Raises:
+        MCPTransportError: `TRANSPORT_ERROR`, nowhere.
+    """
+    try:
+        target = urljoin(url, location)
+        origin_of(target)
+    except ValueError as error:
+        problem = f"the server redirects to what is no URL: {error}"
+        raise MCPTransportError(MCP_CODES.TRANSPORT_ERROR, problem, context={"status": status}) from None
+    return target
 
 
 class HttpEventSource:

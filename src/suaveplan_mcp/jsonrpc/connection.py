@@ -150,7 +150,7 @@ class JsonRpcConnection(Generic[Ours, Theirs]):
         """Answer a call with an error; returns what `complete` returns."""
         if not call.open:
             return None
-        reply = ErrorResponse(call.id, self.rules.describe(error, call.method))
+        reply = ErrorResponse(call.id, self.rules.describe(error, call.method, call.caller))
         self._close(call)
         return reply if call.batch is None else call.batch.settle(reply)
 

@@ -58,8 +58,8 @@ class Rules(Protocol):
         """Return a handler's answer to a call, fit for the wire, or raise `MCPError` where it has the wrong shape."""
         ...
 
-    def describe(self, error: BaseException, method: str | None) -> ErrorObject:
-        """Return what the peer may know of an exception. Never raises."""
+    def describe(self, error: BaseException, method: str | None, caller: object = None) -> ErrorObject:
+        """Return what the peer may know of an exception, in the words that a caller understands. Never raises."""
         ...
 
     def interpret(self, error: ErrorObject, method: str) -> MCPError:

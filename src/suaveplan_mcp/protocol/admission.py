@@ -8,7 +8,7 @@ mutable is shared between the two sides of an in-memory pair.
 from collections.abc import Sequence
 from typing import Final
 
-from msgspec import UNSET, DecodeError, Raw
+from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import decode
 from msgspec.structs import replace
 
@@ -29,6 +29,12 @@ NOT_JSON: Final = (TypeError, ValueError, OverflowError, RecursionError)
 _EMPTY: Final = Raw(b"{}")
 _NULL: Final = Raw(b"null")
 _META: Final = "_meta"
+
+
+class SealedResult(Struct, frozen=True):
+    """A result that its maker has written as JSON once and for all, and that lacks nothing."""
+
+    json: Raw
 
 
 def invalid_params(path: str, reason: str) -> MCPError:
@@ -148,6 +154,8 @@ def seal_result(method: Method, result: Payload) -> Payload:
     Raises:
         MCPError: `HANDLER_FAILED`, the handler returned something else than its method asks for.
     """
+    if type(result) is SealedResult:
+        return result.json
     if isinstance(result, Result) and result.raw is not None:
         return result.raw
     if type(result) is method.result or isinstance(result, Raw):

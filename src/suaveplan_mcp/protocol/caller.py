@@ -1,5 +1,6 @@
 """Who sends a request: what a handler may have to know of its peer, in every era."""
 
+from suaveplan_mcp.protocol.revisions import V2026_07_28, is_at_least
 from suaveplan_mcp.types.capabilities import ClientCapabilities
 from suaveplan_mcp.types.implementation import Implementation
 from suaveplan_mcp.types.logging import LoggingLevel
@@ -31,3 +32,8 @@ class Caller:
         self.info = info
         self.capabilities = capabilities if capabilities is not None else ClientCapabilities()
         self.log_level: LoggingLevel | None = log_level
+
+
+def is_stateless(caller: Caller) -> bool:
+    """Tell whether the peer speaks a revision in which every request stands for itself."""
+    return caller.revision is not None and is_at_least(caller.revision, V2026_07_28)

@@ -84,7 +84,7 @@ class Era(Rules):
         self.revision: str | None = None
         self.caller = Caller()
 
-    def describe(self, error: BaseException, method: str | None) -> ErrorObject:
+    def describe(self, error: BaseException, method: str | None, caller: object = None) -> ErrorObject:
         """Return what the peer may know of an exception: all of an `MCPError`, nothing of any other.
 
         A failure of a transport is no message to the peer either: it tells of some other connection.
@@ -95,10 +95,14 @@ class Era(Rules):
         if number is None:
             if error.code == MCP_CODES.HANDLER_FAILED:
                 return _INTERNAL
-            number = number_for(error.code, method, self.numbers)
+            number = number_for(error.code, method, self.numbers_for(caller))
         elif error.data is UNSET:
             return ErrorObject(number, error.message)
         return ErrorObject(number, error.message, _plain_data(error))
+
+    def numbers_for(self, caller: object) -> ErrorNumbers:
+        """Return how errors are written for a caller; None stands for whoever is at the other end."""
+        return self.numbers
 
     def interpret(self, error: ErrorObject, method: str) -> MCPError:
         """Return what an error of the peer's means to the caller: its own code first, else its number."""

@@ -19,7 +19,7 @@ from suaveplan_mcp.jsonrpc.rules import CancelNotice, ProgressNotice
 from suaveplan_mcp.protocol.admission import admit_params, admit_result, progress_token, seal_params, seal_result
 from suaveplan_mcp.protocol.caller import Caller
 from suaveplan_mcp.protocol.era import Era, method_not_found, peer_of
-from suaveplan_mcp.protocol.methods import METHODS, Method, find, lives_in
+from suaveplan_mcp.protocol.methods import Method, find, lives_in, methods_of
 from suaveplan_mcp.protocol.negotiation import choose_revision, require_accepted
 from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, V2025_03_26, V2025_11_25, is_at_least
 from suaveplan_mcp.types.base import RequestParams
@@ -36,10 +36,10 @@ _BEFORE: Final = (INITIALIZE, "ping", "notifications/cancelled", "notifications/
 @cache
 def _methods_of(sender: Side, revision: str | None) -> Mapping[str, Method]:
     """Return what a side may send in a revision, or before one is agreed on."""
-    rows = {name: senders[sender] for name, senders in METHODS.items() if sender in senders}
-    if revision is None:
-        return {name: row for name, row in rows.items() if name in _BEFORE}
-    return {name: row for name, row in rows.items() if lives_in(row, revision)}
+    if revision is not None:
+        return methods_of(sender, revision)
+    rows = ((name, find(name, sender)) for name in _BEFORE)
+    return {name: row for name, row in rows if row is not None}
 
 
 class HandshakeEra(Era):

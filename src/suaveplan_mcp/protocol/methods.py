@@ -368,3 +368,10 @@ def capability_in(method: Method, revision: str) -> str | None:
     """
     since = method.capability_first
     return method.capability if since is None or is_at_least(revision, since) else None
+
+
+@cache
+def methods_of(sender: Side, revision: str) -> Mapping[str, Method]:
+    """Return what a side may send in a revision, by name."""
+    rows = ((name, senders.get(sender)) for name, senders in METHODS.items())
+    return MappingProxyType({name: row for name, row in rows if row is not None and lives_in(row, revision)})

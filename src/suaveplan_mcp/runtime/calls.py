@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
 from inspect import isawaitable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError
 from suaveplan_mcp.jsonrpc.codec import Single, encode_message
@@ -12,9 +12,8 @@ from suaveplan_mcp.jsonrpc.connection import JsonRpcConnection
 from suaveplan_mcp.jsonrpc.messages import Batch, ErrorResponse, Response
 from suaveplan_mcp.jsonrpc.records import CallCancelled
 from suaveplan_mcp.protocol.admission import NOT_JSON
-from suaveplan_mcp.protocol.era import Era
 from suaveplan_mcp.runtime.handlers import HandlerTable
-from suaveplan_mcp.runtime.in_flight import InboundCall, Peer, PendingRequest
+from suaveplan_mcp.runtime.in_flight import InboundCall, PendingRequest
 from suaveplan_mcp.runtime.observation import Observer
 from suaveplan_mcp.runtime.outbox import Outbox
 from suaveplan_mcp.runtime.requests import Requests
@@ -39,36 +38,35 @@ class Calls:
     Handlers run in copies of the context of the connection, so nothing of a caller in the same process leaks into them.
 
     Args:
-        peer: what a handler gets to talk back with.
-        connection: answers.
-        era: maps errors to the wire, and tells the revision for telemetry.
+        connection: answers, and knows the rules.
         handlers: who answers what.
         outbox: the way out.
         observer: hears of every call.
         requests: those of ours, which may have to wait for a call.
         limits: how much is allowed at once.
+
+    Attributes:
+        running: the tasks of all calls that run.
+        working: how many of them will be over by themselves.
     """
 
     __slots__ = (
         "_connection",
         "_context",
-        "_era",
         "_handlers",
         "_limits",
         "_loop",
         "_observer",
         "_outbox",
-        "_peer",
         "_queued",
         "_requests",
         "running",
+        "working",
     )
 
     def __init__(
         self,
-        peer: Peer,
         connection: JsonRpcConnection[PendingRequest, InboundCall],
-        era: Era,
         handlers: HandlerTable,
         outbox: Outbox,
         observer: Observer,
@@ -77,9 +75,7 @@ class Calls:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._context = outbox.context
-        self._peer = peer
         self._connection = connection
-        self._era = era
         self._handlers = handlers
         self._outbox = outbox
         self._observer = observer
@@ -88,17 +84,15 @@ class Calls:
         # Made when first used: few peers ask that much.
         self._queued: OrderedDict[InboundCall, None] | None = None
         self.running: set[asyncio.Task[None]] = set()
+        self.working = 0
 
     def admit(self, call: InboundCall, delivery: Delivery | None) -> None:
-        """Run a call as soon as there is room for it."""
+        """Run a call in a task of its own, as soon as there is room for it."""
         if not call.open:
             # It came in a batch and is over before its turn: given up, or ended together with the connection.
             return
-        call.peer = self._peer
-        call.handler = self._handlers.handler_of(call.method)
-        call.delivery = delivery
-        call.observation = self._observer.call_received(call.method, call.id, call.params, self._era.revision)
-        if len(self.running) < self._limits.concurrent or call.handler.exempt:
+        self._accept(call, delivery)
+        if self.working < self._limits.concurrent or call.handler.exempt:
             self._run(call)
         elif len(self._queued or ()) < self._limits.queued:
             if self._queued is None:
@@ -109,6 +103,15 @@ class Calls:
             busy = MCPError(MCP_CODES.INTERNAL_ERROR, text)
             self._reply(call, busy)
             self._note_end(call, busy)
+
+    async def serve(self, call: InboundCall, delivery: Delivery | None) -> None:
+        """Run a call at once, in the task and the context that are current; giving it up cancels that task."""
+        self._accept(call, delivery)
+        if call.observation is not None:
+            call.observation.enter_here()
+        call.task = cast("asyncio.Task[None]", asyncio.current_task())
+        self._note_begin(call, call.task)
+        await self._serve(call)
 
     def cancel(self, cancelled: CallCancelled[InboundCall], delivery: Delivery | None) -> None:
         """Stop a call that the peer gave up; send what is left of its batch."""
@@ -123,6 +126,11 @@ class Calls:
         for call in calls:
             self._stop(call, "the connection closed")
 
+    def _accept(self, call: InboundCall, delivery: Delivery | None) -> None:
+        call.handler = self._handlers.handler_of(call.method)
+        call.delivery = delivery
+        call.observation = self._observer.call_received(call.method, call.id, call.params, call.caller.revision)
+
     def _run(self, call: InboundCall) -> None:
         context = self._context.copy()
         if call.observation is not None:
@@ -130,7 +138,11 @@ class Calls:
         if call.handler.pauses_timeouts:
             call.held = self._requests.hold()
         call.task = self._loop.create_task(self._serve(call), context=context)
-        self.running.add(call.task)
+        self._note_begin(call, call.task)
+
+    def _note_begin(self, call: InboundCall, task: "asyncio.Task[None]") -> None:
+        self.running.add(task)
+        self.working += not call.handler.endless
 
     async def _serve(self, call: InboundCall) -> None:
         error: BaseException | None = None
@@ -193,17 +205,18 @@ class Calls:
         try:
             encode_message(answer)
         except NOT_JSON as error:
-            return ErrorResponse(answer.id, self._era.describe(error, None))
+            return ErrorResponse(answer.id, self._connection.rules.describe(error, None))
         return answer
 
     def _finish(self, call: InboundCall, error: BaseException | None, result: object = None) -> None:
         if call.task is None or call.task not in self.running:
             return
         self.running.discard(call.task)
+        self.working -= not call.handler.endless
         if call.held:
             self._requests.release(call.held)
         self._note_end(call, error, result)
-        while self._queued and len(self.running) < self._limits.concurrent:
+        while self._queued and self.working < self._limits.concurrent:
             self._run(self._queued.popitem(last=False)[0])
 
     def _stop(self, call: InboundCall, reason: str | None) -> None:
@@ -219,7 +232,7 @@ class Calls:
 
     def _note_end(self, call: InboundCall, error: BaseException | None, result: object = None) -> None:
         if call.observation is not None:
-            number = None if error is None else self._era.describe(error, call.method).code
+            number = None if error is None else self._connection.rules.describe(error, call.method, call.caller).code
             self._observer.call_ended(call.method, call.id, call.observation, error=error, result=result, number=number)
 
 

@@ -64,6 +64,8 @@ class JsonRpcDispatcher:
         events: the bus to report on.
         max_concurrent: how many handlers may run at once; further calls wait.
         max_queued: how many calls may wait; further ones are refused.
+        observer: hears of all that happens, where several connections share one; it is not told of the beginning and
+            the end of this one.
     """
 
     def __init__(  # noqa: PLR0913  each has a default that suits nearly everybody
@@ -79,6 +81,7 @@ class JsonRpcDispatcher:
         events: EventBus | None = None,
         max_concurrent: int = 1000,
         max_queued: int = 10_000,
+        observer: Observer | None = None,
     ) -> None:
         clock, timers = clock or loop_clock, timers or LOOP_TIMERS
         self.handlers = handlers if handlers is not None else HandlerTable()
@@ -98,19 +101,21 @@ class JsonRpcDispatcher:
         self._outbox = Outbox(transport, self._context)
         if self._outbox.paced is not None:
             self._outbox.paced.may_pause = self._may_pause
-        self._observer = Observer(side, self.dispatcher_id, self.events, clock, peer_counts=is_in_process(transport))
+        self._announced = observer is None
+        self._observer = observer or Observer(
+            side, self.dispatcher_id, self.events, clock, peer_counts=is_in_process(transport)
+        )
         self._requests = Requests(self._connection, self.era, self._outbox, self._observer, clock, timers)
         self._calls = Calls(
-            self,
             self._connection,
-            self.era,
             self.handlers,
             self._outbox,
             self._observer,
             self._requests,
             CallLimits(max_concurrent, max_queued),
         )
-        self._observer.opened()
+        if self._announced:
+            self._observer.opened()
         self._stop_reading = transport.on_message(self._take)
         self._stop_watching = transport.on_close(self._end)
 
@@ -120,9 +125,14 @@ class JsonRpcDispatcher:
         return not self._outbox.open
 
     @property
+    def has_ways(self) -> bool:
+        """Whether each message goes its own way, so that it may carry headers and fails alone."""
+        return self._outbox.has_ways
+
+    @property
     def busy(self) -> bool:
-        """Whether a handler is running."""
-        return bool(self._calls.running)
+        """Whether a handler is running that will be over by itself."""
+        return self._calls.working > 0
 
     def request(
         self,
@@ -134,6 +144,7 @@ class JsonRpcDispatcher:
         signal: AbortSignal | None = None,
         on_progress: OnProgress | None = None,
         delivery: Delivery | None = None,
+        on_sent: Callable[[RequestId], object] | None = None,
     ) -> Coroutine[Any, Any, Any]:
         """Send a request; await what this returns for the answer.
 
@@ -145,6 +156,7 @@ class JsonRpcDispatcher:
             signal: gives the request up when it is aborted.
             on_progress: called for every report of progress, before the result is returned; asks for progress.
             delivery: what the transport shall know about the request.
+            on_sent: called with the id of the request, before it goes out.
 
         Returns:
             The result, typed by the era; plain JSON without one.
@@ -154,7 +166,36 @@ class JsonRpcDispatcher:
             MCPTransportError: `TRANSPORT_CLOSED` or `TRANSPORT_ERROR`.
         """
         # Not a coroutine itself: one coroutine less to step through for every request.
-        return self._requests.send(method, params, timeout, total_timeout, signal, on_progress, delivery)
+        return self._requests.send(method, params, timeout, total_timeout, signal, on_progress, delivery, on_sent)
+
+    async def serve(self, message: Message, delivery: Delivery | None = None) -> None:
+        """Take one message as if the transport had brought it; return when the call it may ask for is over.
+
+        The handler runs in the task and the context of the caller: where a connection lives for one request, a task of
+        its own would cost more than it is worth.
+
+        Args:
+            message: what came.
+            delivery: what is known about it beside.
+
+        Raises:
+            CancelledError: the transport has closed meanwhile, or the handler gave up.
+        """
+        record = self._connection.receive(message)
+        if isinstance(record, InboundCall):
+            record.peer = self
+            await self._calls.serve(record, delivery)
+        else:
+            self._handle(record, delivery)
+
+    def adopt(self, era: Era) -> None:
+        """Go on under other rules. Nothing may be in flight that was sent or admitted under the present ones."""
+        self.era = self._connection.rules = self._requests.era = era
+
+    def release(self) -> None:
+        """Let go of the transport, which stays open: nothing more is expected of it."""
+        self._stop_reading()
+        self._stop_watching()
 
     async def notify(self, method: str, params: Payload = None, *, delivery: Delivery | None = None) -> None:
         """Send a notification and wait until the transport has taken it.
@@ -276,6 +317,7 @@ class JsonRpcDispatcher:
                 self._observer.fault(f"{record.entry.method}: {deviation}")
             record.entry.succeed(record.result)
         elif isinstance(record, InboundCall):
+            record.peer = self
             self._calls.admit(record, delivery)
         elif type(record) is NotificationReceived:
             self._notify_listeners(record.method, record.params)
@@ -359,7 +401,8 @@ class JsonRpcDispatcher:
             if task is not current:
                 task.cancel()
         failure = find_failure(self._transport)
-        self._observer.closed(self._reason if failure is None else failure.message)
+        if self._announced:
+            self._observer.closed(self._reason if failure is None else failure.message)
 
     async def _wait_for(self, *tasks: asyncio.Task[None] | None) -> None:
         """Wait until tasks that were told to stop have stopped, but no longer than `CLOSE_GRACE`."""

@@ -23,18 +23,26 @@ class Handler:
         takes_call: whether it wants the `InboundCall` beside the params.
         pauses_timeouts: whether our own requests stop ageing while it runs, because a person may be thinking.
         exempt: whether it runs at once, however many handlers run already.
+        endless: whether it goes on until one of both sides has enough, so that nobody waits for it.
     """
 
-    __slots__ = ("exempt", "function", "is_coroutine", "pauses_timeouts", "takes_call")
+    __slots__ = ("endless", "exempt", "function", "is_coroutine", "pauses_timeouts", "takes_call")
 
     def __init__(
-        self, function: HandlerFunction, *, takes_call: bool, pauses_timeouts: bool = False, exempt: bool = False
+        self,
+        function: HandlerFunction,
+        *,
+        takes_call: bool,
+        pauses_timeouts: bool = False,
+        exempt: bool = False,
+        endless: bool = False,
     ) -> None:
         self.function = function
         self.is_coroutine = inspect.iscoroutinefunction(function)
         self.takes_call = takes_call
         self.pauses_timeouts = pauses_timeouts
-        self.exempt = exempt
+        self.exempt = exempt or endless
+        self.endless = endless
 
 
 class HandlerTable:
@@ -58,7 +66,13 @@ class HandlerTable:
         return iter(self._handlers)
 
     def register(
-        self, method: str, function: HandlerFunction, *, pauses_timeouts: bool = False, exempt: bool = False
+        self,
+        method: str,
+        function: HandlerFunction,
+        *,
+        pauses_timeouts: bool = False,
+        exempt: bool = False,
+        endless: bool = False,
     ) -> None:
         """Let `function` answer `method`.
 
@@ -67,6 +81,8 @@ class HandlerTable:
             function: what answers.
             pauses_timeouts: whether our own requests stop ageing while it runs.
             exempt: whether it runs at once, however many handlers run already; for what keeps a connection alive.
+            endless: whether it goes on until one of both sides has enough: it is exempt, takes nobody's room and keeps
+                no connection busy.
 
         Raises:
             MCPError: `DUPLICATE_REGISTRATION`, the method has a handler.
@@ -76,7 +92,7 @@ class HandlerTable:
         # A second parameter with a default is the function's own business: `lambda params, name=name: …`.
         takes_call = count_parameters(function, required_only=True) > 1
         self._handlers[method] = Handler(
-            function, takes_call=takes_call, pauses_timeouts=pauses_timeouts, exempt=exempt
+            function, takes_call=takes_call, pauses_timeouts=pauses_timeouts, exempt=exempt, endless=endless
         )
 
     def unregister(self, method: str) -> None:

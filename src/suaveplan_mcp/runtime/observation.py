@@ -219,6 +219,11 @@ class Observation:
         if self.operation is not None:
             self.operation.enter(context)
 
+    def enter_here(self) -> None:
+        """Make the span of this request the current one for all that runs from now on in the current context."""
+        if self.operation is not None:
+            self.operation.enter_here()
+
     def name_target(self, target: str) -> None:
         """Say what the request is about, once that is known to exist."""
         if self.operation is not None:

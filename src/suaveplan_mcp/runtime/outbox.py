@@ -7,7 +7,7 @@ from contextvars import Context
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import Message
-from suaveplan_mcp.transport.base import Delivery, Paced, Transport, find_failure, find_paced, find_post
+from suaveplan_mcp.transport.base import Delivery, Paced, Transport, find_begin, find_failure, find_paced, find_post
 
 Failed = Callable[[MCPError], object]
 """Takes the error that kept a message from going out; it is `MCPProtocolError` where the message is no JSON."""
@@ -16,8 +16,8 @@ Failed = Callable[[MCPError], object]
 class Outbox:
     """Sends messages over one transport, in the order they were given.
 
-    A transport with `post` takes them at once. For one that can only `send`, a single task sends them one by one, and
-    lives only while there is something to send.
+    A transport with `post` takes them at once, and one with `begin` lets each go its own way. For one that can only
+    `send`, a single task sends them one by one, and lives only while there is something to send.
 
     Args:
         transport: the way to the peer.
@@ -29,7 +29,7 @@ class Outbox:
         sender: the task that sends, while there is one.
     """
 
-    __slots__ = ("_post", "_queue", "_transport", "context", "open", "paced", "sender")
+    __slots__ = ("_begin", "_post", "_queue", "_transport", "context", "open", "paced", "sender")
 
     # Made for each task that sends: most transports can post, and need none.
     _queue: "deque[tuple[Message, Delivery | None, asyncio.Future[None]]]"
@@ -37,11 +37,17 @@ class Outbox:
     def __init__(self, transport: Transport, context: Context) -> None:
         self._transport = transport
         self._post = find_post(transport)
+        self._begin = None if self._post is not None else find_begin(transport)
         self.paced = find_paced(transport)
         # The first sender must not lend its context to everything that is sent later.
         self.context = context
         self.open = True
         self.sender: asyncio.Task[None] | None = None
+
+    @property
+    def has_ways(self) -> bool:
+        """Whether the transport lets each message go its own way."""
+        return self._begin is not None
 
     def require_open(self) -> None:
         """Make sure that the connection is open.
@@ -73,6 +79,9 @@ class Outbox:
             except Exception as error:
                 failed(as_sending_error(error))
             return
+        if self._begin is not None:
+            self._begin(message, delivery=delivery, failed=lambda error: failed(as_sending_error(error)))
+            return
         self._enqueue(message, delivery).add_done_callback(lambda sent: _tell(sent, failed))
 
     async def send(self, message: Message, delivery: Delivery | None) -> None:
@@ -82,7 +91,7 @@ class Outbox:
             MCPTransportError: it could not be sent.
             MCPProtocolError: it holds what is no JSON.
         """
-        if self._post is None:
+        if self._post is None and self._begin is None:
             await self._enqueue(message, delivery)
             return
         try:

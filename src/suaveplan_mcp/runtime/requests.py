@@ -1,14 +1,14 @@
 """The requests of ours: sent, limited in time, given up, and brought their progress and their answer."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import UNSET
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.connection import JsonRpcConnection
-from suaveplan_mcp.jsonrpc.messages import Payload
+from suaveplan_mcp.jsonrpc.messages import Payload, RequestId
 from suaveplan_mcp.protocol.era import Era
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.in_flight import InboundCall, OnProgress, PendingRequest, ProgressQueue
@@ -24,11 +24,14 @@ class Requests:
 
     Args:
         connection: gives the ids and knows what is in flight.
-        era: tells the revision, for telemetry.
+        era: its rules, which tell telemetry the revision.
         outbox: the way out.
         observer: hears of every request.
         clock: seconds on a scale that never goes back.
         timers: what sets timers.
+
+    Attributes:
+        era: its rules.
     """
 
     __slots__ = (
@@ -36,12 +39,12 @@ class Requests:
         "_connection",
         "_deadlines",
         "_delivering",
-        "_era",
         "_loop",
         "_observed",
         "_observer",
         "_outbox",
         "_timers",
+        "era",
     )
 
     def __init__(
@@ -55,7 +58,7 @@ class Requests:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._connection = connection
-        self._era = era
+        self.era = era
         self._outbox = outbox
         self._observer = observer
         self._observed = observer.observes_requests
@@ -74,6 +77,7 @@ class Requests:
         signal: AbortSignal | None,
         on_progress: OnProgress | None,
         delivery: Delivery | None,
+        on_sent: Callable[[RequestId], object] | None,
     ) -> Any:
         """Send a request and wait for its answer; see `JsonRpcDispatcher.request`."""
         self._outbox.require_open()
@@ -85,11 +89,13 @@ class Requests:
         id_ = observation = deadlines = ignore = error = result = None
         if self._observed:
             id_ = self._connection.next_id()
-            observation, params = self._observer.request_sent(method, id_, params, self._era.revision)
+            observation, params = self._observer.request_sent(method, id_, params, self.era.revision)
         try:
             message = self._connection.open(
                 entry, UNSET if params is None else params, id_=id_, progress=on_progress is not None
             )
+            if on_sent is not None:
+                on_sent(message.id)
             if timeout is not None or total_timeout is not None:
                 entry.limit(self._clock(), timeout, total_timeout)
                 deadlines = self._deadlines or self._start_timer()

@@ -10,10 +10,12 @@ import asyncio
 import concurrent.futures
 import re
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, Final, Generic, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
+from msgspec.json import Decoder, Encoder
+from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.codec import encode
@@ -48,6 +50,9 @@ AskResult: TypeAlias = ElicitResult | CreateMessageResult | ListRootsResult
 
 _WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+([/?#]\S*)?", re.IGNORECASE)
 
+_KINDS: Final = {ELICIT: "elicitation", SAMPLE: "sampling", LIST_ROOTS: "roots"}
+
+_canonical: Final = Encoder(order="sorted")
 _elicitation: Final = Decoder(ElicitRequestParams)
 _sampling: Final = Decoder(CreateMessageRequestParams)
 
@@ -72,6 +77,35 @@ class AskError(MCPError):
     It concerns the handler that asked, not the caller of the handler. Its code is `INVALID_PARAMS` for a malformed
     question, `METHOD_NOT_FOUND` for one that the client has not declared to answer, `PROTOCOL_INVALID` for the answer.
     """
+
+
+class Names:
+    """The names of the questions of one run of a handler. A handler that is run again asks under the same names."""
+
+    __slots__ = ("_digests",)
+
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+
+    def name(self, ask: Ask) -> tuple[str, str]:
+        """Give a question its name: its key, with a number where it has none or asks the same again.
+
+        Returns:
+            The name, and what tells the question from others.
+
+        Raises:
+            AskError: `INVALID_PARAMS`, its key is that of another question.
+        """
+        digest, key = digest_of(ask), ask.key
+        stem, number = key if key is not None else _KINDS[ask.method], 1
+        name = key if key is not None else f"{stem}-1"
+        if key is not None and self._digests.get(key, digest) != digest:
+            raise malformed("key", f"{key!r} is the key of another question that this handler asked")
+        while name in self._digests:
+            number += 1
+            name = f"{stem}-{number}"
+        self._digests[name] = digest
+        return name, digest
 
 
 class Answer(Generic[T]):
@@ -180,6 +214,19 @@ def sampling_of(params: CreateMessageRequestParams | Mapping[str, object]) -> As
 def roots() -> Ask:
     """Ask for the client's roots."""
     return Ask(LIST_ROOTS, RequestParams())
+
+
+def without_visit(ask: Ask) -> Ask:
+    """Return a question without the name of the visit that it sends the user to. The stateless era has no such name."""
+    params = ask.params
+    if isinstance(params, ElicitRequestParams) and params.elicitation_id is not None:
+        return replace(ask, params=replace(params, elicitation_id=None))
+    return ask
+
+
+def digest_of(ask: Ask) -> str:
+    """Return what tells a question from others; neither its key nor the name of a visit does."""
+    return sha256(_canonical.encode((ask.method, without_visit(ask).params))).hexdigest()[:32]
 
 
 def _form_schema(schema: object) -> JsonValue:

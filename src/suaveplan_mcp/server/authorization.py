@@ -46,12 +46,13 @@ class GuardedHandlers:
         open_methods: those that pass without being asked about.
     """
 
-    __slots__ = ("_authorizer", "_exempt", "_handlers", "_open_methods", "table")
+    __slots__ = ("_authorizer", "_endless", "_exempt", "_handlers", "_open_methods", "table")
 
     def __init__(self, open_methods: frozenset[str]) -> None:
         self.table = HandlerTable()
         self._handlers: dict[str, HandlerFunction] = {}
         self._exempt: set[str] = set()
+        self._endless: set[str] = set()
         self._open_methods = open_methods
         self._authorizer: Authorizer | None = None
 
@@ -60,17 +61,20 @@ class GuardedHandlers:
         """Who is asked."""
         return self._authorizer
 
-    def register(self, method: str, handler: HandlerFunction, *, exempt: bool = False) -> None:
+    def register(self, method: str, handler: HandlerFunction, *, exempt: bool = False, endless: bool = False) -> None:
         """Serve a method.
 
         Args:
             method: the method.
             handler: what answers.
             exempt: whether it is answered at once, however many handlers are at work.
+            endless: whether it goes on until one of both sides has enough.
         """
         self._handlers[method] = handler
         if exempt:
             self._exempt.add(method)
+        if endless:
+            self._endless.add(method)
         self._enter(method, handler)
 
     def guard(self, authorizer: Authorizer | None) -> None:
@@ -81,7 +85,8 @@ class GuardedHandlers:
             self._enter(method, handler)
 
     def _enter(self, method: str, handler: HandlerFunction) -> None:
-        self.table.register(method, self._guarded(method, handler), exempt=method in self._exempt)
+        exempt, endless = method in self._exempt, method in self._endless
+        self.table.register(method, self._guarded(method, handler), exempt=exempt, endless=endless)
 
     def _guarded(self, method: str, handler: HandlerFunction) -> HandlerFunction:
         authorizer = self._authorizer

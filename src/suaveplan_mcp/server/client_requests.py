@@ -14,18 +14,19 @@ from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.protocol.admission import admit_result
-from suaveplan_mcp.protocol.caller import Caller
+from suaveplan_mcp.protocol.caller import Caller, is_stateless
 from suaveplan_mcp.protocol.features import known_sampling, sampling_unknown_to, unknown_to
 from suaveplan_mcp.protocol.forms import check_answer
+from suaveplan_mcp.protocol.input_rounds import lacking
 from suaveplan_mcp.protocol.methods import METHODS
-from suaveplan_mcp.protocol.sampling import lacking_for_sampling, require_balance
+from suaveplan_mcp.protocol.sampling import require_balance
+from suaveplan_mcp.protocol.stateless import missing_capability
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.in_flight import InboundCall, Peer
 from suaveplan_mcp.runtime.threads import WorkerThreads
-from suaveplan_mcp.server.asking import SAMPLE, Ask, AskError, AskResult, malformed
+from suaveplan_mcp.server.asking import SAMPLE, Ask, AskError, AskResult, malformed, without_visit
 from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.transport.base import Delivery
-from suaveplan_mcp.types.capabilities import ClientCapabilities
 from suaveplan_mcp.types.elicitation import ElicitRequestParams, ElicitResult
 from suaveplan_mcp.types.sampling import CreateMessageRequestParams
 
@@ -59,7 +60,11 @@ class ClientRequests:
                 where its answer is none to that question; or the error it answered with.
         """
         caller, peer, connection = call.caller, call.peer, self._connections.of(call.peer)
-        asks = [self._askable(caller, ask) for ask in asks]
+        if is_stateless(caller):
+            where = "only while it calls a tool, gets a prompt or reads a resource"
+            text = f"nothing can be asked in {call.method}: a client of revision {caller.revision} can be asked {where}"
+            raise AskError(MCP_CODES.METHOD_NOT_FOUND, text, context={"method": call.method})
+        asks = [self.askable(caller, ask) for ask in asks]
         if connection is not None and any(_lacking(ask, caller) is None for ask in asks):
             await connection.wait_initialized(call.signal)
         if len(asks) == 1:
@@ -84,12 +89,12 @@ class ClientRequests:
         if not clients and not (ask.method == SAMPLE and self.sampling_provider):
             raise MCPError(MCP_CODES.NOT_INITIALIZED, "no client is connected")
         if not clients:
-            return await self._sample_here(cast("CreateMessageRequestParams", ask.params))
+            return await self.sample_here(cast("CreateMessageRequestParams", ask.params))
         (connection,) = clients
-        ask = self._askable(connection.caller, ask)
+        ask = self.askable(connection.caller, ask)
         return await self._ask(connection.caller, connection.dispatcher, ask, signal, None)
 
-    def _askable(self, caller: Caller, ask: Ask) -> Ask:
+    def askable(self, caller: Caller, ask: Ask) -> Ask:
         """Return a question as the caller's revision can carry it.
 
         Raises:
@@ -104,10 +109,17 @@ class ClientRequests:
         if caller.revision is None:
             text = f"{ask.method} cannot be asked here: the call has no client behind it"
             raise AskError(MCP_CODES.METHOD_NOT_FOUND, text, context={"method": ask.method})
+        if capability is not None and is_stateless(caller):
+            raise _undeclared(ask.method, capability)
         if capability is not None:
             text = f"{ask.method} cannot be asked here: the client has not declared `{capability}`"
             raise AskError(MCP_CODES.METHOD_NOT_FOUND, text, context={"method": ask.method, "capability": capability})
-        return self._named(_in_revision(ask, caller.revision))
+        ask = _in_revision(ask, caller.revision)
+        return without_visit(ask) if is_stateless(caller) else self._named(ask)
+
+    def is_answered_here(self, caller: Caller, ask: Ask) -> bool:
+        """Tell whether a question that `askable` let pass is one for the server's own provider."""
+        return _lacking(ask, caller) is not None
 
     def _named(self, ask: Ask) -> Ask:
         """Return a question with a name of its own, where it sends the user to an address and has none."""
@@ -119,15 +131,20 @@ class ClientRequests:
     async def _ask(
         self, caller: Caller, peer: Peer, ask: Ask, signal: AbortSignal | None, delivery: Delivery | None
     ) -> AskResult:
-        if _lacking(ask, caller) is not None:
-            # Only a question that the server can answer itself has come so far.
-            return await self._sample_here(cast("CreateMessageRequestParams", ask.params))
+        if self.is_answered_here(caller, ask):
+            return await self.sample_here(cast("CreateMessageRequestParams", ask.params))
         result: AskResult = await peer.request(ask.method, ask.params, signal=signal, delivery=delivery)
         if isinstance(ask.params, ElicitRequestParams):
             _check(ask.params, cast("ElicitResult", result))
         return result
 
-    async def _sample_here(self, params: CreateMessageRequestParams) -> AskResult:
+    async def sample_here(self, params: CreateMessageRequestParams) -> AskResult:
+        """Ask the server's own provider in place of a client's model.
+
+        Raises:
+            MCPProtocolError: `PROTOCOL_INVALID`, what it answers is none.
+            BaseException: what it raises.
+        """
         provider = cast("SamplingProvider", self.sampling_provider)
         answer = (
             provider(params) if iscoroutinefunction(provider) else await self._threads.run(partial(provider, params))
@@ -167,21 +184,13 @@ def _check(params: ElicitRequestParams, result: ElicitResult) -> None:
         raise AskError(MCP_CODES.PROTOCOL_INVALID, text, cause=error, context=error.context) from error
 
 
+def _undeclared(method: str, capability: str) -> AskError:
+    """Return the error that tells a client of the stateless era what it would have to declare."""
+    told = missing_capability(capability, method)
+    context = {"method": method, "capability": capability}
+    return AskError(told.code, told.message, jsonrpc_code=told.jsonrpc_code, data=told.data, context=context)
+
+
 def _lacking(ask: Ask, caller: Caller) -> str | None:
     """Return the capability that the client would have to declare and has not, or None."""
-    params = ask.params
-    if isinstance(params, ElicitRequestParams):
-        return _lacking_elicitation(params, caller.capabilities)
-    if isinstance(params, CreateMessageRequestParams):
-        return lacking_for_sampling(params, caller.capabilities, caller.revision)
-    return None if caller.capabilities.roots is not None else "roots"
-
-
-def _lacking_elicitation(params: ElicitRequestParams, declared: ClientCapabilities) -> str | None:
-    modes = declared.elicitation
-    if modes is None:
-        return "elicitation"
-    if params.mode == "url":
-        return None if modes.url is not None else "elicitation.url"
-    # Naming neither mode is the older way to declare forms.
-    return None if modes.form is not None or modes.url is None else "elicitation.form"
+    return lacking(ask.params, caller.capabilities, caller.revision)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Final, Protocol, TypeVar
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import Payload
@@ -14,8 +14,23 @@ from suaveplan_mcp.transport.base import Transport, find_failure
 from suaveplan_mcp.types.capabilities import ClientCapabilities
 from suaveplan_mcp.types.implementation import Implementation
 from suaveplan_mcp.types.logging import LoggingLevel
+from suaveplan_mcp.types.resources import ResourceUpdatedNotificationParams
 
 T = TypeVar("T")
+
+UPDATED: Final = "notifications/resources/updated"
+
+
+class Audience(Protocol):
+    """Others than the clients that shook hands who want to hear of changes. Both may be called from any thread."""
+
+    def tell_list_changed(self, method: str) -> None:
+        """Take a notification that a list has changed."""
+        ...
+
+    def tell_updated(self, uri: str) -> None:
+        """Take the URI of a resource that has changed."""
+        ...
 
 
 class ServerConnection:
@@ -135,9 +150,10 @@ class ServerConnection:
 class Connections:
     """All connections of one server."""
 
-    __slots__ = ("_connections", "_transports")
+    __slots__ = ("_audience", "_connections", "_transports")
 
     def __init__(self) -> None:
+        self._audience: Audience | None = None
         self._connections: dict[object, ServerConnection] = {}
         # By their ids, since a transport need not be hashable; one that is kept here keeps its id.
         self._transports: dict[int, Transport] = {}
@@ -187,10 +203,24 @@ class Connections:
         """Return the connection a call came on; None for a call made in this process, and where it is over."""
         return self._connections.get(peer)
 
+    def publish_to(self, audience: Audience) -> None:
+        """Tell others of every change as well, from now on."""
+        self._audience = audience
+
     def tell_soon(self, method: str) -> None:
-        """Send a notification without params to every client, once for a burst of changes."""
+        """Send the notification that a list has changed to everybody, once for a burst of changes."""
         for connection in self:
             connection.tell_soon(method)
+        if self._audience is not None:
+            self._audience.tell_list_changed(method)
+
+    def tell_updated(self, uri: str) -> None:
+        """Tell everyone who watches a resource that it has changed, whichever way they asked for it."""
+        for connection in self:
+            if uri in connection.subscriptions:
+                connection.tell(UPDATED, ResourceUpdatedNotificationParams(uri=uri))
+        if self._audience is not None:
+            self._audience.tell_updated(uri)
 
 
 def _release(waiter: "asyncio.Future[None]") -> None:

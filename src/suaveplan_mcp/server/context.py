@@ -6,13 +6,13 @@ something goes through the event loop's own queue.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from inspect import isawaitable
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar, Unpack, cast
 
 from msgspec.structs import replace
 
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, RequestId
+from suaveplan_mcp.protocol.caller import Caller
 from suaveplan_mcp.protocol.methods import METHODS, lives_in
 from suaveplan_mcp.runtime.abort import AbortSignal
 from suaveplan_mcp.runtime.in_flight import SENT, InboundCall, Sent
@@ -20,13 +20,16 @@ from suaveplan_mcp.server.asking import (
     Answer,
     Ask,
     AskResult,
+    Names,
     SamplingOptions,
     elicitation,
     roots,
     sampling,
 )
-from suaveplan_mcp.server.connections import ServerConnection, run_on
+from suaveplan_mcp.server.connections import run_on
+from suaveplan_mcp.server.input_rounds import Run
 from suaveplan_mcp.server.logging import MESSAGE
+from suaveplan_mcp.server.once import Once
 from suaveplan_mcp.types.base import RequestParams
 from suaveplan_mcp.types.elicitation import ElicitationCompleteNotificationParams, ElicitResult
 from suaveplan_mcp.types.logging import LoggingLevel, LoggingMessageNotificationParams
@@ -53,10 +56,6 @@ class Outward(Protocol):
         """Return a log message for the client behind a call, or None where it does not want that level."""
         ...
 
-    def connection_of(self, call: InboundCall) -> ServerConnection | None:
-        """Return the connection a call came on."""
-        ...
-
     @property
     def lifespan(self) -> Any:
         """The value of the server's lifespan."""
@@ -69,13 +68,17 @@ class Context:
     Args:
         call: the call.
         server: what answers for the server.
+        run: the run of the handler, where its client can only be asked in the answer to its own request.
     """
 
-    __slots__ = ("_call", "_loop", "_server")
+    __slots__ = ("_call", "_loop", "_names", "_server", "run")
 
-    def __init__(self, call: InboundCall, server: Outward) -> None:
+    def __init__(self, call: InboundCall, server: Outward, run: Run | None = None) -> None:
         self._call = call
         self._server = server
+        self.run = run
+        # Of the questions that have a key, where each is asked in a request of its own.
+        self._names: Names | None = None
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -95,9 +98,10 @@ class Context:
         return (params.meta or {}) if isinstance(params, RequestParams) else {}
 
     @property
-    def client(self) -> ServerConnection | None:
-        """What is known of the client: its name, capabilities and revision; None for a call made in this process."""
-        return self._server.connection_of(self._call)
+    def client(self) -> Caller | None:
+        """What is known of the client: its revision, `info` and capabilities; None for a call made in this process."""
+        caller = self._call.caller
+        return None if caller.revision is None else caller
 
     @property
     def lifespan(self) -> Any:
@@ -159,7 +163,7 @@ class Context:
             schema: the form: a JSON Schema object of primitive properties, or a class whose fields are the form's.
             url: an address to visit instead of a form.
             elicitation_id: names the visit, for `elicitation_complete`; one is made up where none is given.
-            key: names the question, where a handler asks several.
+            key: names the question, for a handler that asks different ones from run to run.
 
         Raises:
             AskError: the schema is more than a form may hold, or, when awaited, the client cannot be asked.
@@ -195,7 +199,7 @@ class Context:
         Args:
             messages: the conversation; a string is one message of the user's.
             max_tokens: how many tokens the model may take.
-            key: names the question, where a handler asks several.
+            key: names the question, for a handler that asks different ones from run to run.
             options: `system_prompt`, `temperature`, `model_preferences` and so on, see `SamplingOptions`.
 
         Raises:
@@ -231,45 +235,45 @@ class Context:
 
         async def ask_all() -> dict[str, AskResult]:
             keyed = [replace(ask, key=key) for key, ask in asks.items()]
-            answers = await self._server.ask(self._call, keyed)
+            answers = await self._put(keyed)
             return dict(zip(asks, answers, strict=True))
 
         return Answer(ask_all, self._loop)
 
-    async def once(self, key: str, function: Callable[[], T | Awaitable[T]]) -> T:
+    def once(self, key: str, function: Callable[[], T | Awaitable[T]]) -> Once[T]:
         """Do something at most once for this call, however often the handler is run for it.
+
+        A handler may be run several times where it asks its client, once for each round of answers.
 
         Args:
             key: names it.
             function: plain or a coroutine function; its value is kept and given to later calls with the same key. If it
                 raises, those that wait for it get the exception, and a later call tries again.
+
+        Raises:
+            AskError: when awaited, `INVALID_PARAMS`, the value is not plain JSON and could not be given to a later run.
+            MissingLibraryError: when awaited, the value would go to the client and back, and nothing is installed that
+                encrypts it.
         """
-        if self._call.once is None:
-            self._call.once = {}
-        memory = self._call.once
-        begun = memory.get(key)
-        if begun is not None:
-            # The handler that waits may be cancelled; what is being done goes on for the others.
-            return cast("T", await asyncio.shield(begun))
-        done = memory[key] = self._loop.create_future()
-        try:
-            value = function()
-            result = cast("T", await value if isawaitable(value) else value)
-        except BaseException as error:
-            del memory[key]
-            done.set_exception(error if isinstance(error, Exception) else RuntimeError(f"{key!r} was given up"))
-            # It is possible that no handler waited for it.
-            done.exception()
-            raise
-        done.set_result(result)
-        return result
+        return Once(self._call, self.run, key, function, self._loop)
 
     def _ask(self, ask: Ask, key: str | None, kind: type[T]) -> Answer[T]:
         # The kind of a question decides that of its answer.
         del kind
 
         async def ask_client() -> T:
-            (answer,) = await self._server.ask(self._call, (replace(ask, key=key),))
+            (answer,) = await self._put((replace(ask, key=key),))
             return cast("T", answer)
 
         return Answer(ask_client, self._loop)
+
+    async def _put(self, asks: Sequence[Ask]) -> list[AskResult]:
+        """Put questions to the client, in the way of its era."""
+        if self.run is not None:
+            return await self.run.ask(asks)
+        for ask in asks:
+            if ask.key is not None:
+                # So that a key that is used for two questions is refused in every era.
+                self._names = self._names or Names()
+                self._names.name(ask)
+        return await self._server.ask(self._call, asks)

@@ -5,13 +5,13 @@ from typing import TypeVar, Unpack, cast, overload
 
 from suaveplan_mcp.server.completion import Completions, Reference
 from suaveplan_mcp.server.connections import Connections
+from suaveplan_mcp.server.paging import Listing
 from suaveplan_mcp.server.prompts import PromptDefinition, PromptFields, PromptMembers, Prompts
 from suaveplan_mcp.server.registering import definition_of
 from suaveplan_mcp.server.resources import ResourceDefinition, ResourceFields, ResourceMembers, Resources
 from suaveplan_mcp.server.roots import Roots
 from suaveplan_mcp.server.running import Runner
 from suaveplan_mcp.server.tools import ToolDefinition, ToolFields, ToolMembers, Tools
-from suaveplan_mcp.types.caching import CacheScope
 from suaveplan_mcp.types.completion import PromptReference
 from suaveplan_mcp.types.prompts import Prompt
 from suaveplan_mcp.types.resources import Resource, ResourceTemplate
@@ -32,8 +32,7 @@ class ServerFeatures:
     Args:
         connections: who is told.
         runner: runs the handlers.
-        cache_scope: tells whether results may be shared between callers.
-        page_size: how many items a page of a list has; None for all.
+        listing: how lists are answered.
         reveal_tool_errors: whether the text of an exception that a tool raises reaches the caller.
     """
 
@@ -41,14 +40,13 @@ class ServerFeatures:
         self,
         connections: Connections,
         runner: Runner,
-        cache_scope: Callable[[], CacheScope],
+        listing: Listing,
         *,
-        page_size: int | None,
         reveal_tool_errors: bool,
     ) -> None:
-        self._tools = Tools(connections, runner, cache_scope, page_size=page_size, reveal_errors=reveal_tool_errors)
-        self._resources = Resources(connections, runner, cache_scope, page_size=page_size)
-        self._prompts = Prompts(connections, runner, cache_scope, page_size=page_size)
+        self._tools = Tools(connections, runner, listing, reveal_errors=reveal_tool_errors)
+        self._resources = Resources(connections, runner, listing)
+        self._prompts = Prompts(connections, runner, listing)
         self._completions = Completions(runner, self._is_known)
         self._roots = Roots()
 

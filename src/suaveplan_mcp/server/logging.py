@@ -6,7 +6,7 @@ from msgspec.json import decode
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.jsonrpc.messages import JsonValue
-from suaveplan_mcp.protocol.caller import Caller
+from suaveplan_mcp.protocol.caller import Caller, is_stateless
 from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.refusals import MismatchError
@@ -46,7 +46,7 @@ class Logs:
         self._level: LoggingLevel = "info"
 
     def set_level(self, level: LoggingLevel) -> None:
-        """Set the least level that is sent to clients who have not asked for one.
+        """Set the least level that is sent to clients of the handshake era who have not asked for one.
 
         Raises:
             LogError: `INVALID_PARAMS`, there is no such level.
@@ -86,7 +86,13 @@ class Logs:
         return _message_params(level, data, logger)
 
     def _wants(self, caller: Caller, level: LoggingLevel) -> bool:
-        return _SEVERITY[level] >= _SEVERITY[caller.log_level or self._level]
+        wanted = caller.log_level
+        if wanted is None:
+            # Where every request stands for itself, one that asks for no messages gets none.
+            if is_stateless(caller):
+                return False
+            wanted = self._level
+        return _SEVERITY[level] >= _SEVERITY[wanted]
 
 
 def require_level(level: str) -> None:

@@ -1,10 +1,7 @@
 """The server as its users see it: a facade that hands every job to the file of its feature."""
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import Unpack, cast
 
 from msgspec import Raw, Struct
 from msgspec.json import decode
@@ -12,10 +9,11 @@ from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
 from suaveplan_mcp.events import EventBus
-from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, RequestId
+from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, Message, RequestId
 from suaveplan_mcp.protocol.handshake import INITIALIZE
+from suaveplan_mcp.protocol.http_binding import HttpBinding
+from suaveplan_mcp.protocol.stateless import StatelessEra
 from suaveplan_mcp.runtime.abort import AbortSignal
-from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
 from suaveplan_mcp.runtime.in_flight import OnProgress
 from suaveplan_mcp.runtime.threads import WorkerThreads
 from suaveplan_mcp.runtime.timers import Clock, Timers
@@ -23,18 +21,22 @@ from suaveplan_mcp.server.asking import roots as ask_for_roots
 from suaveplan_mcp.server.asking import sampling_of
 from suaveplan_mcp.server.authorization import Authorizer, GuardedHandlers
 from suaveplan_mcp.server.client_requests import ClientRequests, SamplingProvider
+from suaveplan_mcp.server.clients import Clients, Ways
 from suaveplan_mcp.server.connections import Connections, ServerConnection
+from suaveplan_mcp.server.entrances import Entrances
+from suaveplan_mcp.server.eras import ERAS, require_eras
 from suaveplan_mcp.server.features import ServerFeatures
-from suaveplan_mcp.server.handshake import ServerHandshake
+from suaveplan_mcp.server.input_rounds import InputRounds, RoundOptions
 from suaveplan_mcp.server.lifecycle import Lifecycle
 from suaveplan_mcp.server.lifespan import Lifespan, MakeLifespan
 from suaveplan_mcp.server.local_calls import LocalCall
 from suaveplan_mcp.server.logging import Logs
 from suaveplan_mcp.server.outward import ServerOutward
-from suaveplan_mcp.server.paging import require_page_size
+from suaveplan_mcp.server.paging import Listing, require_page_size, require_ttl
 from suaveplan_mcp.server.registering import wire_form
 from suaveplan_mcp.server.running import Runner
-from suaveplan_mcp.transport.base import Transport
+from suaveplan_mcp.server.subscriptions import LISTEN, Subscriptions
+from suaveplan_mcp.transport.base import Delivery, Transport
 from suaveplan_mcp.types.caching import CacheScope
 from suaveplan_mcp.types.icons import Icon
 from suaveplan_mcp.types.implementation import Implementation
@@ -45,12 +47,8 @@ from suaveplan_mcp.types.roots import ListRootsResult, Root
 from suaveplan_mcp.types.sampling import CreateMessageRequestParams, CreateMessageResult
 from suaveplan_mcp.types.tools import CallToolResult
 
-if TYPE_CHECKING:
-    # Most servers never speak HTTP.
-    from suaveplan_mcp.transport.http_sse_app import HttpSseApp, SseAppOptions
-
 # A client can neither be told nor be asked anything before these are answered.
-_OPEN_METHODS = frozenset({INITIALIZE, "ping"})
+_OPEN_METHODS = frozenset({INITIALIZE, "server/discover", "ping"})
 
 
 class ServerSummary(Struct, frozen=True):
@@ -67,7 +65,7 @@ class ServerSummary(Struct, frozen=True):
     running: bool
 
 
-class MCPServer(ServerFeatures):
+class MCPServer(Entrances, ServerFeatures):
     """A server: register what it offers, then start it on a transport or run it.
 
     Args:
@@ -86,6 +84,11 @@ class MCPServer(ServerFeatures):
         id_generator: gives the ids of requests to clients; integers from 0 by default.
         lifespan: makes an async context manager that is open from before the first client is served until the server is
             stopped, once for all clients; handlers find its value as `ctx.lifespan`.
+        eras: which clients are served: `"handshake"`, those that open with `initialize`; `"stateless"`, those whose
+            requests each speak for themselves.
+        list_ttl_ms: milliseconds for which clients may keep lists; 0 by default.
+        asking: `state_keys`, which the replicas of a server must share, `state_ttl`, `max_state_bytes`, `max_rounds`
+            and `wall_clock`, for handlers that ask clients of the stateless era; see `RoundOptions`.
 
     Raises:
         MCPError: `INVALID_PARAMS`, an option cannot be used; the error names it.
@@ -108,35 +111,50 @@ class MCPServer(ServerFeatures):
         timers: Timers | None = None,
         id_generator: Callable[[], RequestId] | None = None,
         lifespan: MakeLifespan | None = None,
+        eras: Collection[str] = ERAS,
+        list_ttl_ms: int = 0,
+        **asking: Unpack[RoundOptions],
     ) -> None:
-        self._lifespan = Lifespan(lifespan)
-        self._clock, self._timers, self._id_generator = clock, timers, id_generator
-        self._max_concurrent = max_concurrent
+        eras, list_ttl_ms = require_eras(eras), require_ttl("list_ttl_ms", list_ttl_ms)
+        self._timers = timers
         self._events = EventBus("server")
         self._connections = Connections()
         self._handlers = GuardedHandlers(_OPEN_METHODS)
         self._threads = WorkerThreads(max_threads)
         self._client_requests = ClientRequests(self._connections, self._threads)
         self._logs = Logs(self._connections)
-        outward = ServerOutward(self._connections, self._logs, self._client_requests, self._lifespan)
+        info = wire_form(
+            name, Implementation(name=name, version=version, title=title, website_url=website_url, icons=icons)
+        )
+        stateless = StatelessEra("server", self._handlers.table, info=info)
+        opened = Lifespan(lifespan)
+        rounds = InputRounds.with_options(self._client_requests, **asking)
+        outward = ServerOutward(self._logs, self._client_requests, opened, rounds)
         super().__init__(
             self._connections,
             Runner(outward.context_of, self._threads),
-            self._cache_scope,
-            page_size=require_page_size(page_size),
+            Listing(self._cache_scope, stateless.complete, require_page_size(page_size), list_ttl_ms),
             reveal_tool_errors=reveal_tool_errors,
         )
-        info = Implementation(name=name, version=version, title=title, website_url=website_url, icons=icons)
         self._lifecycle = Lifecycle(
-            self._connections, wire_form(name, info), instructions, lambda: len(self._roots.registry) > 0
+            self._connections, info, instructions, lambda: len(self._roots.registry) > 0, list_ttl_ms
         )
+        self._subscriptions = Subscriptions(
+            self._lifecycle.capabilities, lambda: self._handlers.authorizer, timers=timers
+        )
+        self._connections.publish_to(self._subscriptions)
+        table, events = self._handlers.table, self._events
+        ways = Ways(table, stateless, eras, self._binding_of, events, clock, timers, id_generator, max_concurrent)
+        self._clients = Clients(ways, self._connections, self._subscriptions, opened)
         self._started = False
         self._serve()
 
     def _serve(self) -> None:
         register = self._handlers.register
         register(INITIALIZE, self._lifecycle.handle_initialize, exempt=True)
+        register("server/discover", self._lifecycle.handle_discover, exempt=True)
         register("ping", self._lifecycle.handle_ping, exempt=True)
+        register(LISTEN, self._subscriptions.handle_listen, endless=True)
         register("tools/list", self._tools.handle_list)
         register("tools/call", self._tools.handle_call)
         register("resources/list", self._resources.handle_list)
@@ -235,7 +253,7 @@ class MCPServer(ServerFeatures):
     # Clients
 
     def set_authorizer(self, authorizer: Authorizer | None) -> None:
-        """Ask a function before every request but the handshake and `ping`; None asks no function.
+        """Ask a function before every request but `initialize`, `server/discover` and `ping`; None asks no function.
 
         Args:
             authorizer: takes an `AuthorizationRequest`; says, perhaps as an awaitable, whether it may be served.
@@ -302,7 +320,7 @@ class MCPServer(ServerFeatures):
             raise MCPError(MCP_CODES.ALREADY_CONNECTED, "the server was started already; stop it first, or attach")
         self._started = True
         try:
-            return await self.attach(transport)
+            return await self._clients.attach(transport)
         except BaseException:
             self._started = len(self._connections) > 0
             raise
@@ -317,30 +335,25 @@ class MCPServer(ServerFeatures):
             MCPError: `ALREADY_CONNECTED`, it serves this transport already; or `TRANSPORT_CLOSED`.
             BaseException: what opening the lifespan raised.
         """
-        # Before anything is opened for it, and again: opening takes a while.
-        self._connections.require_usable(transport)
-        await self._lifespan.enter()
-        self._connections.require_usable(transport)
-        era = self._make_era()
-        dispatcher = JsonRpcDispatcher(
-            transport,
-            era=era,
-            side="server",
-            handlers=self._handlers.table,
-            events=self._events,
-            clock=self._clock,
-            timers=self._timers,
-            id_generator=self._id_generator,
-            max_concurrent=self._max_concurrent,
-        )
-        connection = ServerConnection(dispatcher, era)
-        self._connections.add(connection, transport)
+        connection = await self._clients.attach(transport)
         self._started = True
         return connection
 
-    def _make_era(self) -> ServerHandshake:
-        """Return the rules of a new connection."""
-        return ServerHandshake(self._handlers.table)
+    async def answer(self, exchange: Transport, message: Message, delivery: Delivery) -> None:
+        """Serve one message of the stateless era that came alone, in the current task; for HTTP and its like.
+
+        Args:
+            exchange: takes all that is said to the client, and at last the answer, where the message is a request.
+                Closing it gives the request up.
+            message: what came.
+            delivery: its headers, and who sent it.
+
+        Raises:
+            BaseException: what opening the lifespan raised.
+            CancelledError: the request was given up.
+        """
+        self._started = True
+        await self._clients.answer(exchange, message, delivery)
 
     async def stop(self, reason: str | None = None) -> None:
         """Close every connection; what runs is stopped. The server can be started again.
@@ -351,68 +364,11 @@ class MCPServer(ServerFeatures):
             reason: for `connection:closed`.
         """
         self._started = False
-        closing = asyncio.gather(*(connection.dispatcher.close(reason) for connection in self._connections))
         self._threads.close()
-        try:
-            await asyncio.shield(closing)
-        finally:
-            # Also where a handler calls this, which is stopped by it, and where a connection could not be closed.
-            await self._lifespan.leave()
+        await self._clients.close(reason)
 
-    def run(
-        self,
-        transport: str = "stdio",
-        *,
-        host: str | None = None,
-        port: int | None = None,
-        path: str | None = None,
-        allowed_hosts: Collection[str] | None = None,
-        allowed_origins: Collection[str] = (),
-        max_frame_bytes: int | None = None,
-    ) -> None:
-        """Serve until the client goes away or the process is told to end.
-
-        Args:
-            transport: `"stdio"`, or `"sse"` for HTTP+SSE.
-            host: where to listen, over HTTP; `127.0.0.1` by default. The empty string means every address.
-            port: likewise; 8000 by default.
-            path: where clients connect, over HTTP; `/sse` by default.
-            allowed_hosts: the names of the server, over HTTP, where it has others than those of this machine alone.
-            allowed_origins: web pages that may use it, over HTTP, such as `"https://app.example.com"`.
-            max_frame_bytes: the largest message that is taken; 64 MiB by default, over HTTP 16 MiB.
-        """
-        _serving().run(
-            self,
-            transport,
-            host=host,
-            port=port,
-            path=path,
-            allowed_hosts=allowed_hosts,
-            allowed_origins=allowed_origins,
-            max_frame_bytes=max_frame_bytes,
-        )
-
-    def sse_app(
-        self, path: str = "/sse", messages_path: str = "/messages", **options: "Unpack[SseAppOptions]"
-    ) -> "HttpSseApp":
-        """Return an ASGI application that serves over HTTP+SSE.
-
-        Run it with any ASGI server, or mount it in any framework under any path. It needs no lifespan.
-
-        Args:
-            path: where the event stream is, inside the application.
-            messages_path: where messages are posted to, likewise.
-            options: `allowed_hosts`, `allowed_origins`, `max_body_bytes` and `keep_alive`; see `SseAppOptions`.
-
-        Raises:
-            ValueError: a path or an option that cannot be; the message says which.
-        """
-        return _serving().sse_app(self, path, messages_path, timers=self._timers, **options)
+    def _binding_of(self, headers: Mapping[str, str]) -> HttpBinding:
+        return HttpBinding(headers, self._tools.param_headers_of)
 
     def _cache_scope(self) -> CacheScope:
         return "public" if self._handlers.authorizer is None else "private"
-
-
-def _serving() -> ModuleType:
-    # The one late binding of the house: people expect this on the server, and serving stands above this room.
-    return import_module("suaveplan_mcp.serving")

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from suaveplan_mcp.jsonrpc.codec import encode
-from suaveplan_mcp.protocol.admission import invalid_params
+from suaveplan_mcp.jsonrpc.messages import Payload
+from suaveplan_mcp.protocol.admission import SealedResult, invalid_params
 from suaveplan_mcp.protocol.revisions import V2026_07_28, is_at_least
 from suaveplan_mcp.types.base import Result
 from suaveplan_mcp.types.caching import CacheScope
@@ -18,6 +19,22 @@ Form: TypeAlias = Literal["handshake", "stateless"]
 """How a list is written: the revisions of one era take the same form."""
 
 
+class Listing(Struct, frozen=True):
+    """How a server answers what asks for lists.
+
+    Args:
+        scope: tells whether answers may be shared between callers.
+        complete: gives a result all that one of the stateless era carries.
+        page_size: how many items a page has; None for all.
+        ttl_ms: milliseconds that a list may be kept.
+    """
+
+    scope: Callable[[], CacheScope]
+    complete: Callable[[Result], Result]
+    page_size: int | None = None
+    ttl_ms: int = 0
+
+
 class Page(NamedTuple, Generic[Item]):
     """One page of a list.
 
@@ -25,12 +42,14 @@ class Page(NamedTuple, Generic[Item]):
         items: what is on it.
         next_cursor: leads to the next page, None at the end.
         scope: who may share it.
+        ttl_ms: milliseconds that it may be kept.
         form: how it is written.
     """
 
     items: list[Item]
     next_cursor: str | None
     scope: CacheScope
+    ttl_ms: int
     form: Form
 
 
@@ -46,26 +65,23 @@ class Pages(Generic[Item]):
     Args:
         items: gives the whole list in one form.
         make_page: makes the result of one page.
-        cache_scope: tells whether answers may be shared between callers.
-        size: how many items a page has; None for all.
+        listing: how lists are answered.
     """
 
-    __slots__ = ("_cache_scope", "_items", "_kept", "_make_page", "_size")
+    __slots__ = ("_items", "_kept", "_listing", "_make_page")
 
     def __init__(
         self,
         items: Callable[[Form], Sequence[Item]],
         make_page: MakePage[Item],
-        cache_scope: Callable[[], CacheScope],
-        size: int | None,
+        listing: Listing,
     ) -> None:
         self._items = items
         self._make_page = make_page
-        self._cache_scope = cache_scope
-        self._size = size
-        self._kept: dict[tuple[str | None, CacheScope, Form], Raw] = {}
+        self._listing = listing
+        self._kept: dict[tuple[str | None, CacheScope, Form], Payload] = {}
 
-    def answer(self, cursor: str | None, revision: str | None) -> Raw:
+    def answer(self, cursor: str | None, revision: str | None) -> Payload:
         """Return the page that a cursor leads to.
 
         Args:
@@ -75,12 +91,15 @@ class Pages(Generic[Item]):
         Raises:
             MCPError: `INVALID_PARAMS`, no page of this list gave that cursor.
         """
-        scope, form = self._cache_scope(), form_of(revision)
+        listing, form = self._listing, form_of(revision)
+        scope = listing.scope()
         kept = self._kept.get((cursor, scope, form))
         if kept is None:
-            items, next_cursor = page_of(self._items(form), cursor, self._size)
-            page = Page(items, next_cursor, scope, form)
-            kept = self._kept[cursor, scope, form] = Raw(encode(self._make_page(page)))
+            items, next_cursor = page_of(self._items(form), cursor, listing.page_size)
+            result = self._make_page(Page(items, next_cursor, scope, listing.ttl_ms, form))
+            # A whole answer of the stateless era is kept, so that nothing has to be added to it when it goes out.
+            raw = Raw(encode(listing.complete(result) if form == "stateless" else result))
+            kept = self._kept[cursor, scope, form] = SealedResult(raw) if form == "stateless" else raw
         return kept
 
     def forget(self) -> None:
@@ -102,6 +121,17 @@ def require_page_size(size: int | None) -> int | None:
     if size is not None and size < 1:
         raise invalid_params("page_size", f"a page holds at least one item, not {size}")
     return size
+
+
+def require_ttl(setting: str, ttl_ms: int) -> int:
+    """Return how long something may be kept.
+
+    Raises:
+        MCPError: `INVALID_PARAMS`, it is less than nothing.
+    """
+    if ttl_ms < 0:
+        raise invalid_params(setting, f"milliseconds are counted from 0 on, not from {ttl_ms}")
+    return ttl_ms
 
 
 def page_of(items: Sequence[Item], cursor: str | None, size: int | None) -> tuple[list[Item], str | None]:

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypedDict, cast
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from suaveplan_mcp.jsonrpc.messages import JsonObject
+from suaveplan_mcp.jsonrpc.messages import JsonObject, Payload
 from suaveplan_mcp.protocol.features import known_content, later_content
 from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.context import Context
-from suaveplan_mcp.server.paging import Page, Pages
+from suaveplan_mcp.server.input_rounds import InputNeededError
+from suaveplan_mcp.server.paging import Listing, Page, Pages
 from suaveplan_mcp.server.refusals import InvalidResultError, MismatchError
 from suaveplan_mcp.server.registering import wire_form
 from suaveplan_mcp.server.registry import Registry
@@ -21,9 +22,9 @@ from suaveplan_mcp.server.running import Runner
 from suaveplan_mcp.server.signatures.prompt_signature import PromptSignature
 from suaveplan_mcp.server.signatures.schema import encode_value
 from suaveplan_mcp.server.signatures.tool_signature import CONTENT_TYPES
-from suaveplan_mcp.types.caching import CacheScope
 from suaveplan_mcp.types.content import TextContent
 from suaveplan_mcp.types.icons import Icon
+from suaveplan_mcp.types.input_required import InputRequiredResult
 from suaveplan_mcp.types.pagination import PaginatedRequestParams
 from suaveplan_mcp.types.prompts import (
     GetPromptRequestParams,
@@ -129,21 +130,18 @@ class Prompts:
     Args:
         connections: who is told when the list changes.
         runner: runs the handlers.
-        cache_scope: tells whether lists may be shared between callers.
-        page_size: how many prompts a page of the list has; None for all.
+        listing: how lists are answered.
     """
 
     def __init__(
         self,
         connections: Connections,
         runner: Runner,
-        cache_scope: Callable[[], CacheScope],
-        *,
-        page_size: int | None,
+        listing: Listing,
     ) -> None:
         self._connections = connections
         self._runner = runner
-        self._pages: Pages[Prompt] = Pages(lambda _: self.listed(), _page, cache_scope, page_size)
+        self._pages: Pages[Prompt] = Pages(lambda _: self.listed(), _page, listing)
         self.registry: Registry[RegisteredPrompt] = Registry("prompt", self._changed)
 
     def register(self, definition: PromptDefinition) -> Prompt:
@@ -163,13 +161,18 @@ class Prompts:
         """Return the prompts in the order they were registered."""
         return [prompt.wire for prompt in self.registry]
 
-    async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Raw:
+    async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Payload:
         """Answer `prompts/list`."""
         return self._pages.answer(params.cursor, call.caller.revision)
 
-    async def handle_get(self, params: GetPromptRequestParams, call: InboundCall) -> GetPromptResult:
+    async def handle_get(
+        self, params: GetPromptRequestParams, call: InboundCall
+    ) -> GetPromptResult | InputRequiredResult:
         """Answer `prompts/get`."""
-        result = await self.get(params.name, params.arguments, call)
+        try:
+            result = await self.get(params.name, params.arguments, call)
+        except InputNeededError as needed:
+            return await needed.result()
         return _in_revision(result, str(call.caller.revision))
 
     async def get(self, name: str, arguments: Mapping[str, str] | None, call: InboundCall) -> GetPromptResult:
@@ -190,7 +193,9 @@ class Prompts:
 
 
 def _page(page: Page[Prompt]) -> ListPromptsResult:
-    return ListPromptsResult(prompts=page.items, next_cursor=page.next_cursor, ttl_ms=0, cache_scope=page.scope)
+    return ListPromptsResult(
+        prompts=page.items, next_cursor=page.next_cursor, ttl_ms=page.ttl_ms, cache_scope=page.scope
+    )
 
 
 def _to_result(prompt: RegisteredPrompt, value: object) -> GetPromptResult:

@@ -4,15 +4,16 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, cast
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
-from suaveplan_mcp.jsonrpc.messages import JsonObject
+from suaveplan_mcp.jsonrpc.messages import JsonObject, Payload
 from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.context import Context
-from suaveplan_mcp.server.paging import Page, Pages
+from suaveplan_mcp.server.input_rounds import InputNeededError
+from suaveplan_mcp.server.paging import Listing, Page, Pages
 from suaveplan_mcp.server.refusals import InvalidResultError, MismatchError
 from suaveplan_mcp.server.registering import wire_form
 from suaveplan_mcp.server.registry import Registry
@@ -23,6 +24,7 @@ from suaveplan_mcp.server.signatures.template_signature import TemplateSignature
 from suaveplan_mcp.types.annotations import Annotations
 from suaveplan_mcp.types.caching import CacheScope
 from suaveplan_mcp.types.icons import Icon
+from suaveplan_mcp.types.input_required import InputRequiredResult
 from suaveplan_mcp.types.pagination import PaginatedRequestParams
 from suaveplan_mcp.types.ping import EmptyResult
 from suaveplan_mcp.types.resources import (
@@ -34,7 +36,6 @@ from suaveplan_mcp.types.resources import (
     Resource,
     ResourceContents,
     ResourceTemplate,
-    ResourceUpdatedNotificationParams,
     SubscribeRequestParams,
     TextResourceContents,
     UnsubscribeRequestParams,
@@ -140,24 +141,21 @@ class Resources:
     Args:
         connections: who is told of changes.
         runner: runs the handlers.
-        cache_scope: tells whether results may be shared between callers.
-        page_size: how many items a page of a list has; None for all.
+        listing: how lists are answered.
     """
 
     def __init__(
         self,
         connections: Connections,
         runner: Runner,
-        cache_scope: Callable[[], CacheScope],
-        *,
-        page_size: int | None,
+        listing: Listing,
     ) -> None:
         self._connections = connections
         self._runner = runner
-        self._cache_scope = cache_scope
-        self._pages: Pages[Resource] = Pages(lambda _: self.listed(), _page, cache_scope, page_size)
+        self._listing = listing
+        self._pages: Pages[Resource] = Pages(lambda _: self.listed(), _page, listing)
         self._template_pages: Pages[ResourceTemplate] = Pages(
-            lambda _: self.listed_templates(), _template_page, cache_scope, page_size
+            lambda _: self.listed_templates(), _template_page, listing
         )
         self.registry: Registry[RegisteredResource] = Registry("resource", self._changed, key="uri")
         self.templates: Registry[RegisteredResource] = Registry("resource template", self._changed, key="uri")
@@ -193,17 +191,22 @@ class Resources:
         """Return the templates in the order they were registered."""
         return [cast("ResourceTemplate", registered.wire) for registered in self.templates]
 
-    async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Raw:
+    async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Payload:
         """Answer `resources/list`."""
         return self._pages.answer(params.cursor, call.caller.revision)
 
-    async def handle_list_templates(self, params: PaginatedRequestParams, call: InboundCall) -> Raw:
+    async def handle_list_templates(self, params: PaginatedRequestParams, call: InboundCall) -> Payload:
         """Answer `resources/templates/list`."""
         return self._template_pages.answer(params.cursor, call.caller.revision)
 
-    async def handle_read(self, params: ReadResourceRequestParams, call: InboundCall) -> ReadResourceResult:
+    async def handle_read(
+        self, params: ReadResourceRequestParams, call: InboundCall
+    ) -> ReadResourceResult | InputRequiredResult:
         """Answer `resources/read`."""
-        return await self.read(params.uri, call)
+        try:
+            return await self.read(params.uri, call)
+        except InputNeededError as needed:
+            return await needed.result()
 
     async def read(self, uri: str, call: InboundCall) -> ReadResourceResult:
         """Read a resource.
@@ -243,9 +246,7 @@ class Resources:
 
     def mark_updated(self, uri: str) -> None:
         """Tell everyone who watches a resource that it has changed."""
-        for connection in self._connections:
-            if uri in connection.subscriptions:
-                connection.tell(UPDATED, ResourceUpdatedNotificationParams(uri=uri))
+        self._connections.tell_updated(uri)
 
     def _find(self, uri: str) -> tuple[RegisteredResource, dict[str, str]]:
         registered = self.registry.get(uri)
@@ -269,7 +270,7 @@ class Resources:
         except (MismatchError, DecodeError) as error:
             raise InvalidResultError(shape.label, str(error), cause=error) from error
         # A handler that looks at the call may answer each caller differently.
-        scope: CacheScope = "private" if shape.context_parameter is not None else self._cache_scope()
+        scope: CacheScope = "private" if shape.context_parameter is not None else self._listing.scope()
         return ReadResourceResult(contents=contents, ttl_ms=0, cache_scope=scope)
 
     def _changed(self) -> None:
@@ -279,12 +280,14 @@ class Resources:
 
 
 def _page(page: Page[Resource]) -> ListResourcesResult:
-    return ListResourcesResult(resources=page.items, next_cursor=page.next_cursor, ttl_ms=0, cache_scope=page.scope)
+    return ListResourcesResult(
+        resources=page.items, next_cursor=page.next_cursor, ttl_ms=page.ttl_ms, cache_scope=page.scope
+    )
 
 
 def _template_page(page: Page[ResourceTemplate]) -> ListResourceTemplatesResult:
     return ListResourceTemplatesResult(
-        resource_templates=page.items, next_cursor=page.next_cursor, ttl_ms=0, cache_scope=page.scope
+        resource_templates=page.items, next_cursor=page.next_cursor, ttl_ms=page.ttl_ms, cache_scope=page.scope
     )
 
 

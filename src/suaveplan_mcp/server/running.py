@@ -11,6 +11,7 @@ from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.runtime.threads import WorkerThreads
 from suaveplan_mcp.server.asking import AskError
 from suaveplan_mcp.server.context import Context
+from suaveplan_mcp.server.input_rounds import InputNeededError, needed_in
 from suaveplan_mcp.server.logging import LogError
 from suaveplan_mcp.server.refusals import InvalidArgumentsError, RegistrationError
 from suaveplan_mcp.server.signatures.signature import CallableShape
@@ -31,7 +32,7 @@ _NO_ANSWERS: Final = frozenset(
     }
 )
 
-PASSING: Final = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)
+PASSING: Final = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit, InputNeededError)
 """What ends more than a handler, and so is nothing that the handler failed with."""
 
 _MISTAKES: Final = (AskError, InvalidArgumentsError, LogError, RegistrationError)
@@ -63,11 +64,43 @@ class Runner:
             inline: run a plain function on the loop all the same.
 
         Raises:
+            InputNeededError: the client has to answer something first.
+            MCPError: `INVALID_PARAMS`, the client sent a state that cannot be used; `HANDLER_FAILED`, the handler went
+                on without an answer.
             BaseException: what the handler raises.
         """
-        context = None if shape.context_parameter is None else self._make_context(call)
+        if shape.context_parameter is None and getattr(call.params, "request_state", None) is None:
+            return await self._invoke(shape, arguments, None, inline=inline)
+        context = self._make_context(call)
+        if context.run is None:
+            return await self._invoke(shape, arguments, context, inline=inline)
+        try:
+            value = await self._invoke(shape, arguments, context, inline=inline)
+        except BaseExceptionGroup as error:
+            # A group of tasks raises what its tasks raised.
+            end = needed_in(error)
+            if end is None:
+                raise
+            raise end from error
+        if context.run.waits:
+            text = (
+                f"the handler of {shape.label} went on though its client has not answered yet: it catches "
+                "BaseException, or gathers exceptions as results, and must let InputNeededError pass"
+            )
+            raise MCPError(MCP_CODES.HANDLER_FAILED, text, context={"handler": shape.label})
+        return value
+
+    def _invoke(
+        self, shape: CallableShape, arguments: dict[str, object], context: Context | None, *, inline: bool
+    ) -> Awaitable[object]:
+        """Begin to run a handler."""
         if shape.is_async:
-            return await cast("Awaitable[object]", shape.invoke(arguments, context))
+            return cast("Awaitable[object]", shape.invoke(arguments, context))
+        return self._invoke_plain(shape, arguments, context, inline=inline)
+
+    async def _invoke_plain(
+        self, shape: CallableShape, arguments: dict[str, object], context: Context | None, *, inline: bool
+    ) -> object:
         if inline:
             value = shape.invoke(arguments, context)
         else:
@@ -99,6 +132,6 @@ def is_answer(error: BaseException) -> bool:
     What a peer answered to the handler never is: it was said to this side. A number of its own makes any other
     `MCPError` an answer. Otherwise those are none that only the handler can do something about.
     """
-    if not isinstance(error, MCPError) or isinstance(error, _MISTAKES) or error.received:
+    if not isinstance(error, MCPError) or error.received:
         return False
-    return error.jsonrpc_code is not None or error.code not in _NO_ANSWERS
+    return error.jsonrpc_code is not None or not (isinstance(error, _MISTAKES) or error.code in _NO_ANSWERS)

@@ -9,15 +9,17 @@ from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
-from suaveplan_mcp.jsonrpc.messages import JsonObject
+from suaveplan_mcp.jsonrpc.messages import JsonObject, Payload
 from suaveplan_mcp.protocol.admission import INVALID_PARAMS_MESSAGE
 from suaveplan_mcp.protocol.features import known_content, later_content
+from suaveplan_mcp.protocol.param_headers import ParamHeader, ParamHeaderError, find_param_headers
 from suaveplan_mcp.protocol.revisions import V2025_11_25, is_at_least
 from suaveplan_mcp.runtime.in_flight import InboundCall
 from suaveplan_mcp.runtime.observation import logger
 from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.context import Context
-from suaveplan_mcp.server.paging import Form, Page, Pages, form_of
+from suaveplan_mcp.server.input_rounds import InputNeededError
+from suaveplan_mcp.server.paging import Form, Listing, Page, Pages, form_of
 from suaveplan_mcp.server.refusals import InvalidArgumentsError, RegistrationError
 from suaveplan_mcp.server.registering import wire_form
 from suaveplan_mcp.server.registry import Registry
@@ -33,8 +35,8 @@ from suaveplan_mcp.server.tool_results import (
     wrap_structured_content,
 )
 from suaveplan_mcp.types.base import keep_raw
-from suaveplan_mcp.types.caching import CacheScope
 from suaveplan_mcp.types.icons import Icon
+from suaveplan_mcp.types.input_required import InputRequiredResult
 from suaveplan_mcp.types.pagination import PaginatedRequestParams
 from suaveplan_mcp.types.tools import CallToolRequestParams, CallToolResult, ListToolsResult, Tool, ToolAnnotations
 
@@ -105,7 +107,7 @@ class RegisteredTool:
         RegistrationError: it cannot be a tool.
     """
 
-    __slots__ = ("inline", "label", "signature", "wire")
+    __slots__ = ("inline", "label", "param_headers", "signature", "wire")
 
     def __init__(self, definition: ToolDefinition) -> None:
         name, description = definition.name, definition.description
@@ -148,6 +150,10 @@ class RegisteredTool:
                 meta=definition.meta,
             ),
         )
+        try:
+            self.param_headers = find_param_headers(self.wire.input_schema)
+        except ParamHeaderError as error:
+            raise RegistrationError(self.wire.name, str(error), cause=error) from error
 
     def wire_in(self, form: Form) -> Tool:
         """Return what peers are told. Those of the handshake era know structured content only as an object."""
@@ -163,8 +169,7 @@ class Tools:
     Args:
         connections: who is told when the list changes.
         runner: runs the handlers.
-        cache_scope: tells whether lists may be shared between callers.
-        page_size: how many tools a page of the list has; None for all.
+        listing: how lists are answered.
         reveal_errors: whether a failing tool's own text reaches the caller.
     """
 
@@ -172,15 +177,14 @@ class Tools:
         self,
         connections: Connections,
         runner: Runner,
-        cache_scope: Callable[[], CacheScope],
+        listing: Listing,
         *,
-        page_size: int | None,
         reveal_errors: bool,
     ) -> None:
         self._connections = connections
         self._runner = runner
         self._reveal_errors = reveal_errors
-        self._pages: Pages[Tool] = Pages(self._listed_in, _page, cache_scope, page_size)
+        self._pages: Pages[Tool] = Pages(self._listed_in, _page, listing)
         self.registry: Registry[RegisteredTool] = Registry("tool", self._changed)
 
     def register(self, definition: ToolDefinition) -> Tool:
@@ -196,15 +200,22 @@ class Tools:
         self.registry.add(tool.wire.name, tool)
         return tool.wire
 
+    def param_headers_of(self, name: str) -> tuple[ParamHeader, ...]:
+        """Return the parameters of a tool that travel as HTTP headers too; none where there is no such tool."""
+        tool = self.registry.get(name)
+        return () if tool is None else tool.param_headers
+
     def listed(self) -> list[Tool]:
         """Return the tools in the order they were registered."""
         return [tool.wire for tool in self.registry]
 
-    async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Raw:
+    async def handle_list(self, params: PaginatedRequestParams, call: InboundCall) -> Payload:
         """Answer `tools/list`."""
         return self._pages.answer(params.cursor, call.caller.revision)
 
-    async def handle_call(self, params: CallToolRequestParams, call: InboundCall) -> CallToolResult:
+    async def handle_call(
+        self, params: CallToolRequestParams, call: InboundCall
+    ) -> CallToolResult | InputRequiredResult:
         """Answer `tools/call`."""
         tool = self.registry.find(params.name)
         call.name_target(params.name)
@@ -216,7 +227,10 @@ class Tools:
                 data = error.data
                 raise MCPError(MCP_CODES.INVALID_PARAMS, INVALID_PARAMS_MESSAGE, data=data) from error
             return error_result(error)
-        result = await self.run(tool, arguments, call)
+        try:
+            result = await self.run(tool, arguments, call)
+        except InputNeededError as needed:
+            return await needed.result()
         return _in_revision(tool, result, str(call.caller.revision))
 
     async def run(self, tool: RegisteredTool, arguments: dict[str, object], call: InboundCall) -> CallToolResult:
@@ -274,7 +288,7 @@ def _are_members(arguments: Raw | UnsetType) -> bool:
 
 
 def _page(page: Page[Tool]) -> ListToolsResult:
-    return ListToolsResult(tools=page.items, next_cursor=page.next_cursor, ttl_ms=0, cache_scope=page.scope)
+    return ListToolsResult(tools=page.items, next_cursor=page.next_cursor, ttl_ms=page.ttl_ms, cache_scope=page.scope)
 
 
 def _in_revision(tool: RegisteredTool, result: CallToolResult, revision: str) -> CallToolResult:

@@ -4,8 +4,9 @@ Nothing may enter that only our own tests need.
 """
 
 from suaveplan_mcp.testing.asgi import AsgiClient, AsgiExchange
+from suaveplan_mcp.testing.asgi_fetch import AsgiFetch
 from suaveplan_mcp.testing.clock import FakeClock
 from suaveplan_mcp.testing.recording import RecordingTransport
 from suaveplan_mcp.testing.scripted_peer import ScriptedPeer
 
-__all__ = ["AsgiClient", "AsgiExchange", "FakeClock", "RecordingTransport", "ScriptedPeer"]
+__all__ = ["AsgiClient", "AsgiExchange", "AsgiFetch", "FakeClock", "RecordingTransport", "ScriptedPeer"]

@@ -1,7 +1,7 @@
 """Talk to an ASGI application in this process, with streams that can be read and broken off at will."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -25,7 +25,7 @@ class AsgiExchange:
         body: what has come of the body so far.
     """
 
-    def __init__(self, app: AsgiApp, scope: dict[str, Any], deadline: float) -> None:
+    def __init__(self, app: AsgiApp, scope: dict[str, Any], deadline: float | None) -> None:
         self._deadline = deadline
         self._requests: asyncio.Queue[AsgiMessage] = asyncio.Queue()
         self._changed = asyncio.Event()
@@ -38,6 +38,7 @@ class AsgiExchange:
         self.status: int | None = None
         self.headers: dict[str, str] = {}
         self.body = b""
+        self._given = 0
         self._task = asyncio.get_running_loop().create_task(self._run(app, scope))
 
     async def __aenter__(self) -> "AsgiExchange":
@@ -76,6 +77,18 @@ class AsgiExchange:
         if not isinstance(event, ServerSentEvent):
             raise AssertionError(f"the response ended before the next event: {self.status} {self.body!r}")
         return event
+
+    async def next_part(self) -> bytes:
+        """Return what has come of the body since the last time, once there is anything; nothing at its end.
+
+        Raises:
+            AssertionError: nothing comes in time.
+            Exception: what broke the response off.
+        """
+        await self._until(lambda: len(self.body) > self._given or self._complete, "nothing more of the body")
+        part = self.body[self._given :]
+        self._given += len(part)
+        return part
 
     async def read(self) -> bytes:
         """Wait for the end of the response, and return its body.
@@ -173,7 +186,7 @@ class AsgiClient:
         app: the application.
         server: the address and port at which requests seem to arrive; None where the web server does not tell.
         root_path: the path under which a framework or a proxy has it.
-        deadline: real seconds that each wait may take before it fails the test.
+        deadline: real seconds that each wait may take before it fails the test; None for any number.
     """
 
     def __init__(
@@ -182,7 +195,7 @@ class AsgiClient:
         *,
         server: tuple[str, int | None] | None = ("127.0.0.1", 8000),
         root_path: str = "",
-        deadline: float = 5.0,
+        deadline: float | None = 5.0,
     ) -> None:
         self._app = app
         self._server = server
@@ -195,6 +208,7 @@ class AsgiClient:
         url: str,
         *,
         headers: Mapping[str, str] | None = None,
+        further_headers: Sequence[tuple[str, str]] = (),
         body: bytes | None = b"",
     ) -> AsgiExchange:
         """Start a request; the application runs on as a task.
@@ -203,10 +217,12 @@ class AsgiClient:
             method: the HTTP method.
             url: the path, perhaps with a query; in the form of a URL.
             headers: beside `Host`, which may be among them as well.
+            further_headers: what comes after them, where a name comes twice for example.
             body: the whole body; None where it is sent later with `send_body`.
         """
         path, _, query = url.partition("?")
         all_headers = {"host": "127.0.0.1:8000", **{name.lower(): value for name, value in (headers or {}).items()}}
+        pairs = [*all_headers.items(), *further_headers]
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.4"},
@@ -217,7 +233,7 @@ class AsgiClient:
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "root_path": self._root_path,
-            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in all_headers.items()],
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in pairs],
             "client": ("127.0.0.1", 50_000),
             "server": self._server,
         }
@@ -227,10 +243,16 @@ class AsgiClient:
         return exchange
 
     async def request(
-        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        further_headers: Sequence[tuple[str, str]] = (),
+        body: bytes = b"",
     ) -> AsgiExchange:
         """Make a request and return it when its response is complete; see `open`."""
-        exchange = self.open(method, url, headers=headers, body=body)
+        exchange = self.open(method, url, headers=headers, further_headers=further_headers, body=body)
         await exchange.read()
         await exchange.finish()
         return exchange

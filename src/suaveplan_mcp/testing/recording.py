@@ -1,11 +1,13 @@
 """A transport that keeps a copy of everything that passes through it."""
 
+from collections.abc import Callable
 from functools import partial
 
 from msgspec import UNSET
 from msgspec.json import decode
 from msgspec.structs import replace
 
+from suaveplan_mcp.errors import MCPError
 from suaveplan_mcp.jsonrpc.codec import encode
 from suaveplan_mcp.jsonrpc.messages import (
     Batch,
@@ -18,10 +20,12 @@ from suaveplan_mcp.jsonrpc.messages import (
     Response,
 )
 from suaveplan_mcp.transport.base import (
+    Begin,
     Delivery,
     Post,
     Transport,
     TransportBase,
+    find_begin,
     find_failure,
     find_post,
     is_in_process,
@@ -35,7 +39,7 @@ class RecordingTransport(TransportBase):
     """Wrap any transport and note what crosses it, without changing it.
 
     Use it to assert on the wire itself: `recording.sent[0].params["name"]`. Deliveries, failures and the end of the
-    stream pass through. Where the wrapped transport has no `post`, `post` is None here.
+    stream pass through. Where the wrapped transport has no `post`, `post` is None here, and likewise `begin`.
 
     Args:
         inner: the transport to wrap; nothing else should listen to it.
@@ -54,6 +58,8 @@ class RecordingTransport(TransportBase):
         self.received: list[Message] = []
         inner_post = find_post(inner)
         self.post: Post | None = None if inner_post is None else partial(self._post, inner_post)
+        inner_begin = find_begin(inner)
+        self.begin: Begin | None = None if inner_begin is None else partial(self._begin, inner_begin)
         self._reading = False
         inner.on_close(self._inner_closed)
 
@@ -90,6 +96,31 @@ class RecordingTransport(TransportBase):
         except BaseException:
             self._forget_sent(record)
             raise
+
+    def _begin(
+        self,
+        inner_begin: Begin,
+        message: Message,
+        *,
+        delivery: Delivery | None = None,
+        failed: Callable[[MCPError], object],
+    ) -> None:
+        try:
+            message = to_message(message)
+        except MCPError as error:
+            failed(error)
+            return
+        record = self._record_sent(message)
+        refused = True
+
+        def fail(error: MCPError) -> None:
+            # What fails later was on its way.
+            if refused:
+                self._forget_sent(record)
+            failed(error)
+
+        inner_begin(message, delivery=delivery, failed=fail)
+        refused = False
 
     def _record_sent(self, message: Message) -> Message:
         # Before it is sent: in memory the answer is here before `post` returns.

@@ -68,6 +68,9 @@ def _path_inside(path: str, root: str) -> str:
     That is all of it, as ASGI defines the two; none of it behind a proxy that has taken it away; and the end of it
     where such a proxy is in front of a framework that has the application mounted.
     """
+    if not path.startswith("/"):
+        # Some frameworks take the first slash away as well.
+        path = f"/{path}"
     while root and not f"{path}/".startswith(f"{root}/"):
         _, slash, rest = root[1:].partition("/")
         root = slash + rest

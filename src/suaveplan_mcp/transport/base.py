@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
 
-from suaveplan_mcp.errors import MCP_CODES, MCPTransportError
+from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import Message, RequestId
 
 logger: Final = logging.getLogger("suaveplan_mcp.transport")
@@ -55,6 +55,23 @@ class Post(Protocol):
         ...
 
 
+class Begin(Protocol):
+    """Start to send a message, and return at once."""
+
+    def __call__(
+        self, message: Message, *, delivery: Delivery | None = None, failed: Callable[[MCPError], object]
+    ) -> None:
+        """Start to send `message`.
+
+        Args:
+            message: what to send.
+            delivery: what is known about it beside.
+            failed: called once, now or later, with what went wrong with it or with the answer it waits for; never once
+                the answer has arrived.
+        """
+        ...
+
+
 class Paced(Protocol):
     """What a transport also has that knows how much the peer has left unread.
 
@@ -84,9 +101,10 @@ class Paced(Protocol):
 class Transport(Protocol):
     """A way to one peer.
 
-    A transport may also have a method `post` (see `Post`), an attribute `failure: MCPTransportError | None` that says
+    A transport may also have a method `post` (see `Post`), or one `begin` (see `Begin`) where each message goes its own
+    way and fails alone; an attribute `failure: MCPTransportError | None` that says
     why it ended when that was no orderly close, and what makes it `Paced`; its user asks with `find_post`,
-    `find_failure` and `find_paced`.
+    `find_begin`, `find_failure` and `find_paced`.
     """
 
     @property
@@ -118,6 +136,11 @@ class Transport(Protocol):
 def find_post(transport: Transport) -> Post | None:
     """Return the transport's `post`, or None where it can only `send`."""
     return cast("Post | None", getattr(transport, "post", None))
+
+
+def find_begin(transport: Transport) -> Begin | None:
+    """Return the transport's `begin`, or None where its messages go one after the other."""
+    return cast("Begin | None", getattr(transport, "begin", None))
 
 
 def is_in_process(transport: Transport) -> bool:

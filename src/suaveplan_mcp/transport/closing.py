@@ -6,7 +6,7 @@ from suaveplan_mcp.errors import MCP_CODES, MCPTransportError
 from suaveplan_mcp.transport.base import TransportBase, logger
 
 
-def transport_error(problem: str, cause: Exception | None = None) -> MCPTransportError:
+def transport_error(problem: str, cause: BaseException | None = None) -> MCPTransportError:
     """Return the error for a way to the peer that failed."""
     return MCPTransportError(MCP_CODES.TRANSPORT_ERROR, problem, cause=cause)
 

@@ -115,10 +115,8 @@ class EventStream:
             receive: the application's.
             send: the application's; what it raises means that the client is gone.
         """
-        loop = asyncio.get_running_loop()
-        writing = self._writing = loop.create_task(self._write_all(send))
-        watching = loop.create_task(_wait_for_disconnect(receive))
-        self._set_timer()
+        writing = self.begin(send)
+        watching = asyncio.get_running_loop().create_task(wait_for_disconnect(receive))
         try:
             await asyncio.wait((writing, watching), return_when=asyncio.FIRST_COMPLETED)
             for task in (writing, watching):
@@ -128,13 +126,34 @@ class EventStream:
             if not writing.done():
                 logger.debug("a client closed its event stream")
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
-            writing.cancel()
             watching.cancel()
-            await asyncio.wait((writing, watching))
-            self._ended.set_result(None)
-            self._wake_drained()
+            await self.finish(writing)
+            await asyncio.wait((watching,))
+
+    def begin(self, send: Send) -> "asyncio.Task[None]":
+        """Begin to send the response; return the task that does it, and that raises what `send` raises.
+
+        Whoever calls this watches for the end of the client itself, and has to call `finish`.
+        """
+        writing = self._writing = asyncio.get_running_loop().create_task(self._write_all(send))
+        writing.add_done_callback(self._note_end)
+        self._set_timer()
+        return writing
+
+    async def finish(self, writing: "asyncio.Task[None]") -> None:
+        """Let go of a response that was begun: what is not sent by now never is.
+
+        Args:
+            writing: what `begin` returned.
+        """
+        writing.cancel()
+        await asyncio.wait((writing,))
+
+    def _note_end(self, writing: "asyncio.Task[None]") -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._ended.set_result(None)
+        self._wake_drained()
 
     async def _write_all(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": encode_headers(_HEADERS)})
@@ -173,6 +192,7 @@ class EventStream:
         self._set_timer()
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -176,15 +176,15 @@ class HttpSseTransport(ClosingTransport):
 
     async def _post_frame(self, url: str, frame: bytes, headers: Mapping[str, str]) -> MCPTransportError | None:
         try:
-            response = await _settled(self._fetch(url, method="POST", headers=headers, body=frame))
+            response = await settled(self._fetch(url, method="POST", headers=headers, body=frame))
             body = await _read_body(response)
         except Exception as error:
-            return transport_error(f"the POST to {_address(url)} failed: {error!r}", error)
+            return transport_error(f"the POST to {address_of(url)} failed: {error!r}", error)
         if 200 <= response.status < 300:
             return None
         return MCPTransportError(
             MCP_CODES.TRANSPORT_ERROR,
-            f"the POST to {_address(url)} was answered with {response.status}: {body[:SAMPLE]!r}",
+            f"the POST to {address_of(url)} was answered with {response.status}: {body[:SAMPLE]!r}",
             context={"status": response.status},
         )
 
@@ -205,11 +205,11 @@ class HttpSseTransport(ClosingTransport):
 
     async def _read(self) -> None:
         try:
-            source = self._source = await _settled(self._open_source(self._endpoint))
+            source = self._source = await settled(self._open_source(self._endpoint))
             async for event in source:
                 self._take_event(event)
         except Exception as error:
-            self._fail(transport_error(f"the event stream of {_address(self._endpoint)} failed: {error!r}", error))
+            self._fail(transport_error(f"the event stream of {address_of(self._endpoint)} failed: {error!r}", error))
             return
         if self._post_url is None:
             self._fail(transport_error("the event stream ended before it named the endpoint to post to"))
@@ -236,7 +236,7 @@ class HttpSseTransport(ClosingTransport):
             same_origin, url = False, ""
         if not same_origin:
             # Our messages may carry secrets, so a server may not have them sent elsewhere.
-            problem = f"the endpoint to post to is not of the origin of {_address(self._endpoint)}: {data[:SAMPLE]!r}"
+            problem = f"the endpoint to post to is not of the origin of {address_of(self._endpoint)}: {data[:SAMPLE]!r}"
             self._fail(transport_error(problem))
             return
         self._post_url = url
@@ -261,7 +261,7 @@ class HttpSseTransport(ClosingTransport):
     async def _close_source(self) -> None:
         close: Callable[[], object] | None = getattr(self._source, "close", None)
         if close is not None:
-            await _settled(close())
+            await settled(close())
 
 
 def _members(event: StreamEvent | Mapping[str, bytes | str]) -> tuple[object, bytes]:
@@ -277,10 +277,10 @@ async def _read_body(response: FetchResponse) -> bytes | str:
     # Also of a good answer: its connection is not free before.
     read: Callable[[], bytes | str | Awaitable[bytes | str]] | None
     read = getattr(response, "read", None) or getattr(response, "text", None)
-    return b"" if read is None else await _settled(read())
+    return b"" if read is None else await settled(read())
 
 
-async def _settled(value: _T | Awaitable[_T]) -> _T:
+async def settled(value: _T | Awaitable[_T]) -> _T:
     """Return a value, or what it turns out to be when it is awaited."""
     return await value if inspect.isawaitable(value) else cast("_T", value)
 
@@ -295,7 +295,7 @@ def origin_of(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 
-def _address(url: str) -> str:
+def address_of(url: str) -> str:
     """Return `url` without what may be secret in it."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

@@ -1,6 +1,7 @@
 """Media types as HTTP means them: without regard to case, parameters apart. Spec: RFC 9110, 8.3.1 and 12.5.1"""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 JSON: Final = "application/json"
@@ -8,12 +9,17 @@ EVENT_STREAM: Final = "text/event-stream"
 
 _WEIGHT: Final = re.compile(r";\s*q\s*=\s*(0(?:\.\d*)?)\s*(?:;|$)", re.IGNORECASE)
 
+# Nearly all requests say the same; few are kept, since a header may be long.
+_KEPT: Final = 32
 
+
+@lru_cache(_KEPT)
 def media_type_of(content_type: str) -> str:
     """Return the type that a `Content-Type` header names, in lower case and without parameters."""
     return content_type.partition(";")[0].strip().lower()
 
 
+@lru_cache(_KEPT)
 def is_acceptable(accept: str, media_type: str) -> bool:
     """Tell whether the sender of an `Accept` header takes a media type.
 

@@ -11,6 +11,7 @@ import pytest
 from suaveplan_mcp.cli import main
 from suaveplan_mcp.client.mcp_client import MCPClient
 from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.types.meta import SERVER_INFO_KEY
 from tests.transports.plain_process import SERVERS
 
 FILE = str(SERVERS / "tools.py")
@@ -53,16 +54,21 @@ def test_what_a_server_offers_is_listed_as_json(capsys: pytest.CaptureFixture[st
         (["echo", "text=a≤b"], 0, "a≤b\n"),
         (["picture"], 0, "[image image/png]\n"),
         (["fail"], 1, "Error: on purpose\n"),
-        (
-            ["echo", "text=x", "--json"],
-            0,
-            '{\n  "content": [\n    {\n      "type": "text",\n      "text": "x"\n    }\n  ]\n}\n',
-        ),
     ],
 )
 def test_a_tool_is_called(arguments: list[str], status: int, output: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status == main(["call", FILE, *arguments])
     assert output == capsys.readouterr().out
+
+
+def test_what_a_tool_returned_is_printed_whole_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["call", FILE, "echo", "text=x", "--json"])
+
+    printed = capsys.readouterr().out
+    result = json.loads(printed)
+    assert [{"type": "text", "text": "x"}] == result["content"]
+    assert {SERVER_INFO_KEY: {"name": "tools", "version": "1.0"}} == result["_meta"]
+    assert f"{json.dumps(result, indent=2)}\n" == printed
 
 
 def test_values_are_what_the_tool_wants(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,7 +164,7 @@ def test_faults_are_logged_where_errors_are_shown_in_full(
 
 
 @pytest.mark.parametrize(
-    ("transport", "reason"), [([], "name the transport 'sse'"), (["--transport", "sse"], "the event stream of")]
+    ("transport", "reason"), [([], "the POST of server/discover"), (["--transport", "sse"], "the event stream of")]
 )
 def test_a_url_is_opened_over_the_transport_that_is_named(
     transport: list[str], reason: str, capsys: pytest.CaptureFixture[str]

@@ -181,7 +181,7 @@ async def test_a_change_of_the_watched_file_is_told_and_logged(
     watched, told = tmp_path / "watched.txt", asyncio.Event()
     watched.write_text("old", "utf-8")
     logs: list[LoggingMessageNotificationParams] = []
-    async with connect(load(folder, watched).server, on_log=logs.append) as client:
+    async with connect(load(folder, watched).server, protocol="handshake", on_log=logs.append) as client:
         client.events.on("resource:updated", lambda _: told.set())
         await client.set_log_level("debug")
         await client.subscribe_resource("demo://watched")
@@ -207,7 +207,7 @@ async def test_files_are_listed_by_a_pattern(connection: Connection) -> None:
 
 async def test_a_summary_is_returned_and_logged(load: Load, folder: Path) -> None:
     logs: list[LoggingMessageNotificationParams] = []
-    async with connect(load(folder).server, on_log=logs.append) as client:
+    async with connect(load(folder).server, protocol="handshake", on_log=logs.append) as client:
         result = await client.call_tool("summarise")
 
     assert isinstance(result.structured_content, dict)
@@ -291,7 +291,7 @@ async def test_slow_reading_comes_to_an_end(load: Load, folder: Path) -> None:
 async def test_slow_reading_stops_when_the_caller_gives_it_up(load: Load, folder: Path) -> None:
     logs: list[LoggingMessageNotificationParams] = []
     controller = AbortController()
-    async with connect(load(folder).server, on_log=logs.append) as client:
+    async with connect(load(folder).server, protocol="handshake", on_log=logs.append) as client:
         with pytest.raises(MCPError) as caught:
             await client.call_tool("read_slowly", signal=controller.signal, on_progress=lambda _: controller.abort())
         await client.ping()
@@ -370,8 +370,8 @@ async def test_roots_are_compared_with_the_folder(
     assert {"roots": [uri], "folder_is_inside": is_inside} == result.structured_content
 
 
-async def test_the_folder_is_a_root_of_the_servers_own(connection: Connection, folder: Path) -> None:
-    async with connection as client:
+async def test_the_folder_is_a_root_of_the_servers_own(load: Load, folder: Path) -> None:
+    async with connect(load(folder).server, protocol="handshake") as client:
         roots = await client.refresh_roots()
 
     assert [(folder.as_uri(), "folder")] == [(root.uri, root.name) for root in roots]

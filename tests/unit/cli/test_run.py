@@ -129,15 +129,31 @@ def test_standard_streams_are_put_back_where_nothing_is_served(
     assert capsys.readouterr().err.splitlines()[-1].startswith("suaveplan-mcp: ")
 
 
+@pytest.mark.parametrize("transport", ["http", "sse"])
 def test_the_options_of_serving_over_http_are_handed_on(
-    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    transport: str, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr("suaveplan_mcp.cli.run.run_sse", lambda server, **options: asked.extend([server, options]))
+    monkeypatch.setattr(
+        f"suaveplan_mcp.cli.run.run_{transport}", lambda server, **options: asked.extend([server, options])
+    )
     file = str(write("server = MCPServer('over HTTP')"))
 
     assert 0 == main(
-        ["run", file, "--transport", "sse", "--host", "::1", "--port", "80", "--path", "/x", "--max-frame-bytes", "9"]
+        [
+            "run",
+            file,
+            "--transport",
+            transport,
+            "--host",
+            "::1",
+            "--port",
+            "80",
+            "--path",
+            "/x",
+            "--max-frame-bytes",
+            "9",
+        ]
     )
 
     server, options = asked
@@ -179,4 +195,4 @@ def test_a_file_that_runs_itself_can_be_run_in_both_ways(
 @pytest.mark.parametrize("option", ["--host", "--port", "--path", "--allowed-host", "--allowed-origin"])
 def test_options_of_http_are_misuse_without_it(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["run", "missing.py", option, "80"])
-    assert f"suaveplan-mcp: {option} needs an HTTP transport; add --transport sse\n" == capsys.readouterr().err
+    assert f"suaveplan-mcp: {option} needs an HTTP transport; add --transport http\n" == capsys.readouterr().err

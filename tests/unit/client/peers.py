@@ -5,12 +5,16 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from suaveplan_mcp.client.callbacks import Callbacks
+from suaveplan_mcp.client.connection import Limits
 from suaveplan_mcp.client.mcp_client import MCPClient
-from suaveplan_mcp.events import FaultReported
+from suaveplan_mcp.client.opening import KnownServer, Setup, Verdict
+from suaveplan_mcp.events import EventBus, FaultReported
 from suaveplan_mcp.jsonrpc.messages import JsonObject, Request
-from suaveplan_mcp.protocol.revisions import LATEST_HANDSHAKE
+from suaveplan_mcp.protocol.revisions import LATEST, LATEST_HANDSHAKE
 from suaveplan_mcp.testing import FakeClock, ScriptedPeer
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
+from suaveplan_mcp.types.implementation import Implementation
 
 TOOLS: JsonObject = {"tools": {}}
 RESOURCES: JsonObject = {"resources": {"subscribe": True}}
@@ -22,6 +26,20 @@ EVERYTHING: JsonObject = {
     "logging": {},
     "experimental": {"suaveplan/roots": {}},
 }
+
+_CLOCK = FakeClock()
+SETUP = Setup(
+    info=Implementation(name="host", version="9"),
+    callbacks=Callbacks(None),
+    limits=Limits(None, None),
+    events=EventBus("client"),
+    clock=_CLOCK,
+    timers=_CLOCK,
+    id_generator=None,
+    server=KnownServer(Verdict()),
+    cache=None,
+)
+"""What a client brings that has no limits, providers or cache, and knows nothing of its server."""
 
 
 async def open_client(
@@ -45,6 +63,25 @@ async def connected(
     peer, _ = await open_client(
         client, capabilities=EVERYTHING if capabilities is None else capabilities, revision=revision
     )
+    async with client:
+        yield client, peer
+
+
+@asynccontextmanager
+async def opened_stateless(
+    discovered: JsonObject | None = None, *, client: MCPClient | None = None
+) -> AsyncGenerator[tuple[MCPClient, ScriptedPeer]]:
+    """Give a client of the stateless era that is connected, and its peer.
+
+    Args:
+        discovered: what the peer says that it is; by default it can do everything.
+        client: the client, where it is not one like any other.
+    """
+    client = client or MCPClient(protocol="stateless", prefetch=False)
+    near, far = InMemoryTransport.pair()
+    peer = ScriptedPeer(far)
+    result = {"supportedVersions": [LATEST], "capabilities": EVERYTHING} if discovered is None else discovered
+    await asyncio.gather(client.connect(near), answer(peer, "server/discover", result))
     async with client:
         yield client, peer
 

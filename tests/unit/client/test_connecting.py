@@ -1,13 +1,23 @@
 """Which way a client opens its connections."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from suaveplan_mcp.client.connecting import choose_opener
+from suaveplan_mcp.client.handshake import Handshake
 from suaveplan_mcp.client.mcp_client import MCPClient
+from suaveplan_mcp.client.negotiating import Negotiation
+from suaveplan_mcp.client.stateless import Stateless
 from suaveplan_mcp.errors import MCPError
-from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, LATEST_HANDSHAKE, STATELESS_REVISIONS
+from suaveplan_mcp.protocol.revisions import (
+    HANDSHAKE_REVISIONS,
+    LATEST,
+    LATEST_HANDSHAKE,
+    REVISIONS,
+    STATELESS_REVISIONS,
+)
 from tests.unit.client.peers import open_client
 
 
@@ -44,7 +54,28 @@ async def test_a_pinned_revision_is_asked_for_and_no_other_is_accepted(revision:
         await asyncio.wait_for(open_client(MCPClient(prefetch=False, protocol=revision), revision=other), 1)
 
 
-@pytest.mark.parametrize("protocol", ["auto", *STATELESS_REVISIONS, "1900-01-01"])
+@pytest.mark.parametrize(
+    ("protocol", "accepted", "opener"),
+    [
+        ("handshake", None, Handshake),
+        ("handshake", REVISIONS, Handshake),
+        ("stateless", None, Stateless),
+        ("stateless", REVISIONS, Stateless),
+        ("auto", None, Negotiation),
+        ("auto", [LATEST, LATEST_HANDSHAKE], Negotiation),
+        ("auto", HANDSHAKE_REVISIONS, Handshake),
+        ("auto", LATEST, Stateless),
+        (LATEST, None, Stateless),
+        (LATEST_HANDSHAKE, None, Handshake),
+    ],
+)
+def test_an_era_is_only_asked_for_where_a_revision_of_it_is_accepted(
+    protocol: str, accepted: Sequence[str] | str | None, opener: type
+) -> None:
+    assert opener is type(choose_opener(protocol, accepted))
+
+
+@pytest.mark.parametrize("protocol", ["initialize", "1900-01-01"])
 def test_a_protocol_that_is_not_available_is_refused_by_name(protocol: str) -> None:
     with pytest.raises(ValueError, match="choose one of handshake, ") as raised:
         choose_opener(protocol, None)

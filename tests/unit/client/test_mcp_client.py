@@ -9,7 +9,7 @@ from msgspec import Raw
 from suaveplan_mcp.client.mcp_client import MCPClient
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError
 from suaveplan_mcp.protocol.handshake import HandshakeEra
-from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, LATEST_HANDSHAKE
+from suaveplan_mcp.protocol.revisions import HANDSHAKE_REVISIONS, LATEST, LATEST_HANDSHAKE
 from suaveplan_mcp.runtime.abort import AbortController
 from suaveplan_mcp.runtime.dispatcher import JsonRpcDispatcher
 from suaveplan_mcp.runtime.handlers import HandlerTable
@@ -29,7 +29,8 @@ from suaveplan_mcp.types import (
     TextContent,
     ToolsCapability,
 )
-from tests.unit.client.peers import TOOLS, answer, connected, exchange
+from suaveplan_mcp.types.meta import LOG_LEVEL_KEY
+from tests.unit.client.peers import TOOLS, answer, connected, exchange, opened_stateless, settle
 
 requirement = pytest.mark.requirement("a-client-shakes-hands-and-calls-every-method")
 
@@ -455,3 +456,33 @@ async def test_a_list_of_two_pages_is_walked() -> None:
 
         assert ({}, {"cursor": ""}) == (first.params, second.params)
         assert ["a", "b"] == [prompt.name for prompt in client.prompts()]
+
+
+# The stateless era
+
+
+async def test_in_the_stateless_era_a_ping_asks_what_the_server_is() -> None:
+    async with opened_stateless() as (client, peer):
+        result = {"supportedVersions": [LATEST], "capabilities": {}}
+        _, pinged = await exchange(peer, "server/discover", client.ping(), result)
+
+    assert None is pinged
+
+
+async def test_in_the_stateless_era_every_request_asks_for_the_log_messages_that_are_wanted() -> None:
+    async with opened_stateless() as (client, peer):
+        await client.set_log_level("warning")
+        own, _ = await exchange(peer, "tools/list", client.list_tools(meta={LOG_LEVEL_KEY: "error"}), {"tools": []})
+        other, _ = await exchange(peer, "tools/list", client.list_tools(), {"tools": []})
+
+    assert ["error", "warning"] == [request.params["_meta"][LOG_LEVEL_KEY] for request in (own, other)]
+
+
+async def test_in_the_stateless_era_a_server_is_not_told_of_other_roots() -> None:
+    client = MCPClient(protocol="stateless", prefetch=False)
+    client.set_roots_provider(list)
+    async with opened_stateless(client=client) as (_, peer):
+        await client.send_roots_list_changed()
+        await settle()
+
+        assert 1 == len(peer.seen)

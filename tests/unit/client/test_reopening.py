@@ -10,19 +10,23 @@ from suaveplan_mcp.client.mcp_client import MCPClient
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
 from suaveplan_mcp.events import ConnectionClosed, ConnectionOpened, FaultReported
 from suaveplan_mcp.runtime.abort import AbortController
+from suaveplan_mcp.server.context import Context
 from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.testing import FakeClock
 from suaveplan_mcp.transport.base import Transport
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
+from suaveplan_mcp.types.meta import LOG_LEVEL_KEY
 from tests.unit.server.peers import settle
 
 
 class Successors:
     """A server that ends when it is told to, and its successors, which begin when they are told to."""
 
-    def __init__(self, *, prefetch: bool = False, timeout: float = 60) -> None:
+    def __init__(self, *, prefetch: bool = False, timeout: float = 60, protocol: str = "handshake") -> None:
         self.clock = FakeClock()
-        self.client = MCPClient(prefetch=prefetch, timeout=timeout, clock=self.clock, timers=self.clock)
+        self.client = MCPClient(
+            protocol=protocol, prefetch=prefetch, timeout=timeout, clock=self.clock, timers=self.clock
+        )
         self.server = MCPServer("successors", instructions="first")
         self.begun = asyncio.Semaphore(0)
         self.given_up: MCPError | None = None
@@ -221,6 +225,25 @@ async def test_what_the_server_was_told_is_told_again() -> None:
     (connection,) = servers.server._connections
     assert ({"mem://a"}, "error") == (connection.subscriptions, connection.log_level)
     assert ["wait", "new"] == [tool.name for tool in servers.client.tools()]
+    await servers.close()
+
+
+async def test_in_the_stateless_era_every_request_still_asks_for_the_log_messages_that_are_wanted() -> None:
+    levels: list[object] = []
+    servers = Successors(protocol="stateless")
+
+    @servers.server.tool
+    async def note(ctx: Context) -> None:
+        levels.append(ctx.meta.get(LOG_LEVEL_KEY))
+
+    await servers.open()
+    await servers.client.set_log_level("error")
+    await servers.die()
+    await servers.begin()
+    await servers.client.call_tool("note")
+
+    assert ["error"] == levels
+    assert [] == servers.faults
     await servers.close()
 
 

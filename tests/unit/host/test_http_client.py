@@ -157,8 +157,25 @@ async def test_only_reaching_a_server_has_a_timeout(monkeypatch: pytest.MonkeyPa
         await http.close()
         monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", never)
         monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", never)
-        with pytest.raises(TimeoutError):
-            await http.fetch(url, method="GET")
+        with pytest.raises(TimeoutError, match=r"^the server was not reached within 0.01 s \(`connect_timeout`\)$"):
+            await http.fetch(f"{url}?key=secret", method="GET")
+
+
+@pytest.mark.parametrize(
+    ("answer", "path", "said"),
+    [
+        (b"garbage\r\n\r\n", "/a?key=secret", "what came is no HTTP"),
+        (response(307, Location="http://[::1?key=secret"), "/a", "what is no URL"),
+        (response(307, Location="https://me:secret@else.example/b?key=secret"), "/a", "'https://else.example/b'"),
+        (b"", "http:///a?key=secret", "cannot be requested"),
+    ],
+)
+async def test_an_error_tells_no_secrets(answer: bytes, path: str, said: str) -> None:
+    async with answering(lambda *_: answer) as url, client(headers={"Authorization": "secret"}) as http:
+        with pytest.raises(MCPTransportError, match=said) as raised:
+            await http.fetch(path if "//" in path else f"{url}{path}", method="POST")
+
+    assert ("secret" not in str(raised.value), None) == (True, raised.value.__cause__)
 
 
 def self_signed(folder: Path) -> Path:

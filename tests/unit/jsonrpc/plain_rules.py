@@ -60,7 +60,7 @@ class PlainRules:
             raise MCPError(MCP_CODES.HANDLER_FAILED, f"a bad result of {call.method}")
         return result
 
-    def describe(self, error: BaseException, method: str | None) -> ErrorObject:
+    def describe(self, error: BaseException, method: str | None, caller: object = None) -> ErrorObject:
         return ErrorObject(-1, str(error), method)
 
     def interpret(self, error: ErrorObject, method: str) -> MCPError:

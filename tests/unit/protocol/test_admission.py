@@ -9,6 +9,7 @@ from msgspec.json import decode
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError
 from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, Payload, RequestId
 from suaveplan_mcp.protocol.admission import (
+    SealedResult,
     admit_params,
     admit_result,
     invalid_params,
@@ -305,3 +306,9 @@ def test_json_is_written_without_being_shared() -> None:
     inner.append(2)
 
     assert {"a": [1]} == plain(raw)
+
+
+def test_a_result_that_is_sealed_already_is_neither_read_nor_written_again() -> None:
+    json = Raw(b'{"content":"whatever its maker wrote"}')
+
+    assert json is seal_result(CALL, SealedResult(json))

@@ -842,3 +842,85 @@ async def test_progress_and_logs_are_left_out_for_a_peer_that_has_far_too_much_t
             alone.peer.seen
         )
         assert ["the peer does not read: progress and log messages are left out"] == texts(alone.faults)
+
+
+# A connection that lives for one message
+
+
+async def test_a_message_can_be_served_in_the_task_and_the_context_of_whoever_brings_it() -> None:
+    async with facing_a_script("server") as alone:
+        alone.dispatcher.register_handler("whisper", lambda _: secret.get())
+        secret.set("of the caller")
+
+        await alone.dispatcher.serve(Request(1, "whisper"))
+
+        assert [Response(1, "of the caller")] == alone.peer.seen
+
+
+async def test_what_asks_for_no_call_is_handled_all_the_same() -> None:
+    async with facing_a_script("server") as alone:
+        await alone.dispatcher.serve(Request(1, "unknown"))
+        await alone.dispatcher.serve(Notification("news"))
+
+        (refusal,) = alone.peer.seen
+        assert isinstance(refusal, ErrorResponse)
+        assert (1, -32601) == (refusal.id, refusal.error.code)
+
+
+async def test_the_end_of_the_transport_gives_up_what_is_served() -> None:
+    near, far = InMemoryTransport.pair()
+    async with facing_a_script("server", ends=(near, far)) as alone:
+        alone.dispatcher.register_handler("wait", lambda _: never())
+        serving = asyncio.create_task(alone.dispatcher.serve(Request(1, "wait")))
+        await turns()
+        await far.close()
+
+        with pytest.raises(asyncio.CancelledError):
+            await serving
+
+
+async def test_a_transport_that_is_let_go_of_is_listened_to_no_more() -> None:
+    async with facing_a_script("server") as alone:
+        alone.dispatcher.register_handler("echo", echo)
+        alone.dispatcher.release()
+
+        alone.peer.request(1, "echo", {})
+        await turns()
+
+        assert ([], False) == (alone.peer.seen, alone.dispatcher.closed)
+
+
+async def test_a_connection_can_go_on_under_other_rules() -> None:
+    async with facing_a_script() as alone:
+        alone.dispatcher.adopt(HandshakeEra("client", alone.dispatcher.handlers))
+
+        with pytest.raises(MCPError) as refused:
+            await alone.dispatcher.request("no/such/method")
+
+        assert (MCP_CODES.METHOD_NOT_FOUND, False) == (refused.value.code, alone.dispatcher.has_ways)
+
+
+async def test_the_id_of_a_request_is_told_before_it_goes_out() -> None:
+    async with facing_a_script() as alone:
+        told: list[tuple[object, int]] = []
+        asking = asyncio.create_task(
+            alone.dispatcher.request("ping", on_sent=lambda id_: told.append((id_, len(alone.peer.seen))))
+        )
+        alone.peer.respond((await alone.peer.expect_request("ping")).id, {})
+        await asking
+
+        assert [(0, 0)] == told
+
+
+async def test_calls_without_an_end_take_nobodys_room_and_keep_nothing_busy() -> None:
+    table = HandlerTable()
+    table.register("listen", lambda _: never(), endless=True)
+    table.register("echo", echo)
+    async with facing_a_script("server", handlers=table, max_concurrent=1) as alone:
+        for id_ in range(3):
+            alone.peer.request(id_, "listen", {})
+        await turns()
+        assert not alone.dispatcher.busy
+
+        alone.peer.request("last", "echo", {})
+        assert isinstance(await alone.peer.expect_response("last"), Response)

@@ -40,12 +40,16 @@ class FakeOperation:
     trace: dict[str, Any]
     ended: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     entered: list[Context] = field(default_factory=list[Context])
+    entered_here: int = 0
 
     def inject(self, meta: dict[str, Any] | None) -> dict[str, Any]:
         return {**(meta or {}), **self.trace}
 
     def enter(self, context: Context) -> None:
         self.entered.append(context)
+
+    def enter_here(self) -> None:
+        self.entered_here += 1
 
     def finish(self, status: str, duration_ms: float, **more: Any) -> None:
         self.ended.append({"status": status, "duration_ms": duration_ms, **more})
@@ -177,6 +181,7 @@ def test_only_a_span_has_a_place_in_a_context() -> None:
     before = dict(context.items())
 
     Observation(0, None).enter(context)
+    context.run(Observation(0, None).enter_here)
 
     assert before == dict(context.items())
 
@@ -418,3 +423,14 @@ async def test_a_request_that_may_not_be_sent_is_recorded_as_failed(recorded: Fa
         await asyncio.wait([asking])
 
     assert ["error", "cancelled"] == [end["status"] for end in recorded.ended]
+
+
+@pytest.mark.requirement("telemetry-counts-every-message")
+async def test_a_message_that_comes_alone_is_recorded_around_its_handler(recorded: FakeTelemetry) -> None:
+    async with facing_a_script("server") as alone:
+        alone.dispatcher.register_handler("echo", lambda params: params)
+
+        await alone.dispatcher.serve(Request(1, "echo", {}))
+
+        assert ["success"] == [end["status"] for end in recorded.ended]
+        assert ([], 1) == (recorded.operations[0].entered, recorded.operations[0].entered_here)

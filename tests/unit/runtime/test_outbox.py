@@ -1,13 +1,14 @@
 """Messages leave in order, whether or not the transport can take them without waiting."""
 
 import asyncio
+from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError, MCPTransportError
-from suaveplan_mcp.jsonrpc.messages import Notification
+from suaveplan_mcp.jsonrpc.messages import Message, Notification
 from suaveplan_mcp.runtime.outbox import Outbox, as_sending_error
 from suaveplan_mcp.transport.base import Delivery
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
@@ -174,3 +175,35 @@ async def test_a_connection_that_is_over_says_why() -> None:
     with pytest.raises(MCPTransportError, match="^the connection is closed: the pipe broke$") as caught:
         outbox.require_open()
     assert near.failure is caught.value.cause
+
+
+class _OwnWays(InMemoryTransport):
+    """A transport on which each message goes its own way."""
+
+    post = None  # pyright: ignore[reportAssignmentType]  what it does not have
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[Message] = []
+        self.failed: list[Callable[[MCPError], object]] = []
+
+    def begin(self, message: Message, *, delivery: Delivery | None, failed: Callable[[MCPError], object]) -> None:
+        self.begun.append(message)
+        self.failed.append(failed)
+
+    async def send(self, message: Message, *, delivery: Delivery | None = None) -> None:
+        self.begun.append(message)
+
+
+async def test_where_each_message_goes_its_own_way_it_begins_at_once_and_fails_alone() -> None:
+    transport, failures = _OwnWays(), list[MCPError]()
+    outbox = Outbox(transport, copy_context())
+
+    outbox.post(NEWS[0], None, failures.append)
+    outbox.post(NEWS[1], None, unexpected)
+    await outbox.send(NEWS[2], None)
+    transport.failed[0](OSError("no way"))  # pyright: ignore[reportArgumentType]  a transport may be anybody's
+
+    assert outbox.has_ways
+    assert (NEWS[:3], None) == (transport.begun, outbox.sender)
+    assert [MCP_CODES.TRANSPORT_ERROR] == [failure.code for failure in failures]

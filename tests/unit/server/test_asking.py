@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pydantic
 import pytest
+from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES
-from suaveplan_mcp.server.asking import Answer, AskError, elicitation, roots, sampling, sampling_of
+from suaveplan_mcp.server.asking import Answer, AskError, Names, elicitation, roots, sampling, sampling_of
 from suaveplan_mcp.types.base import RequestParams
 from suaveplan_mcp.types.content import TextContent
 from suaveplan_mcp.types.elicitation import ElicitRequestParams
@@ -187,3 +188,33 @@ async def test_an_error_reaches_the_thread_that_waits() -> None:
 
     with pytest.raises(AskError, match="no"):
         await asyncio.to_thread(answer.wait)
+
+
+def test_questions_without_a_key_are_numbered_by_kind() -> None:
+    names = Names()
+    asks = [elicitation("a"), roots(), elicitation("b"), sampling("a"), elicitation("a")]
+
+    expected = ["elicitation-1", "roots-1", "elicitation-2", "sampling-1", "elicitation-3"]
+    assert expected == [names.name(ask)[0] for ask in asks]
+
+
+def test_a_question_with_a_key_may_be_asked_again() -> None:
+    names, ask = Names(), replace(elicitation("a"), key="k")
+
+    assert ["k", "k-2", "k-3"] == [names.name(ask)[0] for _ in range(3)]
+
+
+def test_a_key_names_one_question_only() -> None:
+    names = Names()
+    names.name(replace(elicitation("a"), key="elicitation-1"))
+
+    assert "elicitation-2" == names.name(elicitation("b"))[0]
+    with pytest.raises(AskError, match="'elicitation-1' is the key of another question") as caught:
+        names.name(replace(elicitation("b"), key="elicitation-1"))
+    assert MCP_CODES.INVALID_PARAMS == caught.value.code
+
+
+def test_the_name_of_a_visit_does_not_make_another_question() -> None:
+    first, second = (elicitation("a", url="https://a.example", elicitation_id=name) for name in ("1", "2"))
+
+    assert Names().name(first) == Names().name(second)

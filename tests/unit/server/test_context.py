@@ -268,8 +268,8 @@ async def test_what_failed_once_may_be_tried_again() -> None:
 
 async def test_what_was_given_up_fails_those_who_wait_for_it() -> None:
     async def handler(ctx: Context) -> str:
-        first = asyncio.create_task(ctx.once("a", asyncio.Event().wait))
-        second = asyncio.create_task(ctx.once("a", asyncio.Event().wait))
+        first = asyncio.ensure_future(ctx.once("a", asyncio.Event().wait))
+        second = asyncio.ensure_future(ctx.once("a", asyncio.Event().wait))
         await asyncio.sleep(0)
         first.cancel()
         return repr((await asyncio.gather(first, second, return_exceptions=True))[1])

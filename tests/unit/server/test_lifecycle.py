@@ -78,14 +78,15 @@ async def test_ping_is_answered_before_and_after_the_handshake() -> None:
     await server.stop()
 
 
-async def test_nothing_else_is_served_before_the_handshake() -> None:
-    server = MCPServer()
+@pytest.mark.parametrize(("eras", "number"), [(("handshake",), -32600), (("handshake", "stateless"), -32602)])
+async def test_nothing_else_is_served_before_the_handshake(eras: tuple[str, ...], number: int) -> None:
+    server = MCPServer(eras=eras)
     near, far = InMemoryTransport.pair()
     await server.start(near)
 
     error = await ask(ScriptedPeer(far), "tools/list")
 
-    assert (-32600, MCP_CODES.NOT_INITIALIZED) == code_of(error)
+    assert (number, MCP_CODES.NOT_INITIALIZED) == code_of(error)
     await server.stop()
 
 

@@ -5,8 +5,16 @@ from typing import Any
 import pytest
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
+from suaveplan_mcp.protocol.caller import Caller
+from suaveplan_mcp.protocol.revisions import LATEST
+from suaveplan_mcp.server.connections import Connections
 from suaveplan_mcp.server.context import Context
+from suaveplan_mcp.server.logging import Logs
 from suaveplan_mcp.server.mcp_server import MCPServer
+from suaveplan_mcp.testing import ScriptedPeer
+from suaveplan_mcp.transport.in_memory import InMemoryTransport
+from suaveplan_mcp.types.logging import LoggingLevel
+from suaveplan_mcp.types.meta import CLIENT_CAPABILITIES_KEY, LOG_LEVEL_KEY, PROTOCOL_VERSION_KEY
 from tests.unit.server.peers import ask, call, code_of, join, serving, settle, text_of
 
 
@@ -177,3 +185,31 @@ async def test_a_call_in_this_process_has_nobody_to_log_to() -> None:
     result = await server.invoke_tool("speak")
 
     assert not result.is_error
+
+
+@pytest.mark.parametrize(
+    ("wanted", "levels"),
+    [(None, []), ("warning", ["warning", "emergency"]), ("debug", ["debug", "info", "warning", "emergency"])],
+)
+def test_where_every_request_stands_for_itself_it_gets_only_the_messages_it_asks_for(
+    wanted: LoggingLevel | None, levels: list[LoggingLevel]
+) -> None:
+    logs, caller = Logs(Connections()), Caller(LATEST, log_level=wanted)
+    logs.set_level("debug")
+    every: tuple[LoggingLevel, ...] = ("debug", "info", "warning", "emergency")
+
+    assert levels == [level for level in every if logs.message_for(caller, level, "said", None) is not None]
+
+
+async def test_a_client_that_never_shook_hands_hears_no_message_that_belongs_to_no_request() -> None:
+    server, (near, far) = MCPServer(), InMemoryTransport.pair()
+    await server.attach(near)
+    peer = ScriptedPeer(far)
+    meta = {PROTOCOL_VERSION_KEY: LATEST, CLIENT_CAPABILITIES_KEY: {}, LOG_LEVEL_KEY: "debug"}
+    assert "complete" == (await ask(peer, "tools/list", {"_meta": meta}))["resultType"]
+
+    server.emit_log("emergency", "unheard")
+    await settle()
+
+    assert [] == _messages(peer)
+    await server.stop()

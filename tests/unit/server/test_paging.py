@@ -5,12 +5,15 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
+from msgspec.structs import replace
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError
-from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue
+from suaveplan_mcp.jsonrpc.messages import JsonObject, JsonValue, Payload
+from suaveplan_mcp.protocol.admission import SealedResult
 from suaveplan_mcp.protocol.revisions import LATEST, LATEST_HANDSHAKE, V2024_11_05
 from suaveplan_mcp.server.mcp_server import MCPServer
-from suaveplan_mcp.server.paging import Page, Pages, page_of, require_page_size
+from suaveplan_mcp.server.paging import Listing, Page, Pages, page_of, require_page_size, require_ttl
 from suaveplan_mcp.targets import connect
 from suaveplan_mcp.types.base import Result
 from suaveplan_mcp.types.caching import CacheableResult, CacheScope
@@ -74,7 +77,18 @@ def _pages(items: list[int], scope: Callable[[], CacheScope], size: int | None =
         meta: JsonObject = {"items": list[JsonValue](page.items), "next": page.next_cursor}
         return CacheableResult(meta=meta, cache_scope=page.scope)
 
-    return Pages(lambda form: [*items, 26] if form == "stateless" else items, make_page, scope, size)
+    return Pages(
+        lambda form: [*items, 26] if form == "stateless" else items, make_page, Listing(scope, _completed, size)
+    )
+
+
+def _json(answer: Payload) -> bytes:
+    assert isinstance(answer, Raw)
+    return bytes(answer)
+
+
+def _completed(result: Result) -> Result:
+    return replace(result, result_type="complete")
 
 
 def test_a_page_is_made_once_until_the_list_changes() -> None:
@@ -85,7 +99,7 @@ def test_a_page_is_made_once_until_the_list_changes() -> None:
 
     assert first is pages.answer(None, LATEST_HANDSHAKE)
     pages.forget()
-    assert b'{"_meta":{"items":[1,2],"next":null},"cacheScope":"public"}' == bytes(pages.answer(None, LATEST_HANDSHAKE))
+    assert b'{"_meta":{"items":[1,2],"next":null},"cacheScope":"public"}' == _json(pages.answer(None, LATEST_HANDSHAKE))
 
 
 def test_pages_for_sharing_are_kept_apart_from_those_that_are_not() -> None:
@@ -94,15 +108,18 @@ def test_pages_for_sharing_are_kept_apart_from_those_that_are_not() -> None:
     shared = pages.answer("after:1", LATEST_HANDSHAKE)
     scopes.reverse()
 
-    assert b"public" in bytes(shared)
-    assert b"private" in bytes(pages.answer("after:1", LATEST_HANDSHAKE))
+    assert b"public" in _json(shared)
+    assert b"private" in _json(pages.answer("after:1", LATEST_HANDSHAKE))
 
 
 def test_pages_for_one_era_are_kept_apart_from_those_for_the_other() -> None:
     pages = _pages([1], lambda: "public")
     pages.answer(None, LATEST_HANDSHAKE)
+    sealed = pages.answer(None, LATEST)
 
-    assert b'"items":[1,26]' in bytes(pages.answer(None, LATEST))
+    assert isinstance(sealed, SealedResult)
+    assert b'"items":[1,26]' in bytes(sealed.json)
+    assert b'"resultType":"complete"' in bytes(sealed.json)
     assert pages.answer(None, V2024_11_05) is pages.answer(None, LATEST_HANDSHAKE)
 
 
@@ -118,3 +135,16 @@ async def test_a_client_in_the_same_process_cannot_reach_into_what_is_registered
         listed.input_schema["properties"] = {}
 
     assert {"times": {"type": "integer"}} == server.list_tools()[0].input_schema["properties"]
+
+
+@pytest.mark.parametrize("ttl_ms", [0, 60_000])
+def test_a_list_may_be_kept_for_any_time(ttl_ms: int) -> None:
+    assert ttl_ms == require_ttl("list_ttl_ms", ttl_ms)
+
+
+def test_a_list_cannot_be_kept_for_less_than_no_time() -> None:
+    with pytest.raises(MCPError) as caught:
+        MCPServer(list_ttl_ms=-1)
+
+    expected = {"path": "list_ttl_ms", "reason": "milliseconds are counted from 0 on, not from -1"}
+    assert (MCP_CODES.INVALID_PARAMS, expected) == (caught.value.code, caught.value.context)

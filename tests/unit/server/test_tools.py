@@ -12,7 +12,9 @@ from msgspec import UNSET, Raw
 from msgspec.json import decode
 
 from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPTransportError
+from suaveplan_mcp.protocol.admission import SealedResult
 from suaveplan_mcp.protocol.caller import Caller
+from suaveplan_mcp.protocol.param_headers import ParamHeader, ParamHeaderError
 from suaveplan_mcp.protocol.revisions import LATEST, LATEST_HANDSHAKE
 from suaveplan_mcp.runtime.abort import AbortController
 from suaveplan_mcp.server.context import Context
@@ -20,6 +22,7 @@ from suaveplan_mcp.server.mcp_server import MCPServer
 from suaveplan_mcp.server.refusals import RegistrationError
 from suaveplan_mcp.types.base import keep_raw
 from suaveplan_mcp.types.content import AudioContent, ImageContent, ResourceLink, TextContent
+from suaveplan_mcp.types.meta import CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY
 from suaveplan_mcp.types.pagination import PaginatedRequestParams
 from suaveplan_mcp.types.tools import CallToolRequestParams, CallToolResult, Tool, ToolAnnotations
 from tests.unit.server.peers import a_call, ask, call, code_of, record_faults, serving, text_of
@@ -565,8 +568,11 @@ async def test_the_stateless_era_has_structured_content_bare_and_its_schema_to_m
     caller = a_call()
     caller.caller = Caller(revision=LATEST)
 
-    listed: Any = decode(await server._tools.handle_list(PaginatedRequestParams(), caller))
+    sealed = await server._tools.handle_list(PaginatedRequestParams(), caller)
+    assert isinstance(sealed, SealedResult)
+    listed: Any = decode(sealed.json)
     result = await server._tools.handle_call(CallToolRequestParams(name="_listed"), caller)
+    assert isinstance(result, CallToolResult)
 
     assert {"type": "array", "items": {"type": "integer"}} == listed["tools"][0]["outputSchema"]
     assert b"[" == bytes(cast("Raw", result.structured_content))[:1]
@@ -588,3 +594,51 @@ def test_a_usual_name_is_taken_in_silence(name: str, caplog: pytest.LogCaptureFi
     MCPServer().register_tool(add, name=name)
 
     assert [] == caplog.records
+
+
+def _schema(**annotated: object) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": {"type": "integer", **annotated}, "b": {"type": "integer"}}}
+
+
+def test_the_parameters_of_a_tool_that_travel_as_headers_are_found_once_it_is_registered() -> None:
+    server = MCPServer()
+    server.register_tool(add, name="plain")
+    server.register_tool(add, name="routed", input_schema=_schema(**{"x-mcp-header": "First"}))
+
+    assert (ParamHeader("Mcp-Param-First", ("a",), "integer"),) == server._tools.param_headers_of("routed")
+    assert [(), ()] == [server._tools.param_headers_of(name) for name in ("plain", "no such tool")]
+
+
+@pytest.mark.parametrize("annotation", ["", "two words", 5, None])
+def test_a_tool_that_puts_a_parameter_into_no_legal_header_is_refused(annotation: object) -> None:
+    server = MCPServer()
+
+    with pytest.raises(RegistrationError, match=r"`routed`.*inputSchema\.properties\.a") as caught:
+        server.register_tool(add, name="routed", input_schema=_schema(**{"x-mcp-header": annotation}))
+
+    assert isinstance(caught.value.cause, ParamHeaderError)
+    assert [] == server.list_tools()
+
+
+async def test_what_another_peer_answered_to_a_tool_is_not_passed_on() -> None:
+    async def pry() -> None:
+        error = MCPError(MCP_CODES.NOT_FOUND, "the secret is not here", jsonrpc_code=-32602)
+        error.received = True
+        raise error
+
+    async with serving(_with(pry)) as peer:
+        result = await call(peer, "pry")
+
+    expected = f"Error: a request that the tool made failed: {MCP_CODES.NOT_FOUND} (-32602)"
+    assert (True, expected) == (result["isError"], text_of(result))
+
+
+async def test_a_tool_that_asks_its_client_is_answered_for_with_what_it_asks() -> None:
+    async def greet(ctx: Context) -> str:
+        return str((await ctx.elicit("Who?", {"type": "object", "properties": {}}, key="who")).content)
+
+    meta = {PROTOCOL_VERSION_KEY: LATEST, CLIENT_CAPABILITIES_KEY: {"elicitation": {}}}
+    async with serving(_with(greet)) as peer:
+        result = await ask(peer, "tools/call", {"name": "greet", "_meta": meta})
+
+    assert ("input_required", ["who"]) == (result["resultType"], list(result["inputRequests"]))

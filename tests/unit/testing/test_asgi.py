@@ -57,6 +57,17 @@ async def test_a_request_is_answered_in_full() -> None:
     assert {"x-path": "/a b", "x-query": "c=d", "host": "127.0.0.1:8000", "x-name": "v"} == answer.headers
 
 
+async def test_a_header_can_be_sent_twice() -> None:
+    seen: list[tuple[bytes, bytes]] = []
+
+    async def keep(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.extend(scope["headers"])
+        await echo(scope, receive, send)
+
+    await AsgiClient(keep).request("GET", "/", headers={"X-A": "1"}, further_headers=[("x-a", "2")])
+    assert [b"1", b"2"] == [value for name, value in seen if name == b"x-a"]
+
+
 async def test_a_body_can_be_sent_in_parts() -> None:
     async with AsgiClient(echo).open("POST", "/", body=None) as exchange:
         exchange.send_body(b"o", more=True)

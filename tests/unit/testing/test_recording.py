@@ -1,11 +1,12 @@
 """The transport that keeps a copy of what passes."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from msgspec import UNSET, Raw, Struct
 
-from suaveplan_mcp.errors import MCP_CODES, MCPProtocolError, MCPTransportError
+from suaveplan_mcp.errors import MCP_CODES, MCPError, MCPProtocolError, MCPTransportError
 from suaveplan_mcp.jsonrpc.messages import (
     Batch,
     ErrorObject,
@@ -18,10 +19,19 @@ from suaveplan_mcp.jsonrpc.messages import (
     Response,
 )
 from suaveplan_mcp.testing import RecordingTransport
-from suaveplan_mcp.transport.base import CloseHandler, Delivery, MessageHandler, Transport, Unsubscribe, find_post
+from suaveplan_mcp.transport.base import (
+    CloseHandler,
+    Delivery,
+    MessageHandler,
+    Transport,
+    Unsubscribe,
+    find_begin,
+    find_post,
+)
 from suaveplan_mcp.transport.in_memory import InMemoryTransport
 
 ONE, TWO = Notification("one"), Notification("two")
+BROKEN = MCPTransportError(MCP_CODES.TRANSPORT_ERROR, "unreachable")
 # What the types do not promise and an encoder writes nevertheless.
 LOOSE: JsonValue = {"a": Raw(b"null")}  # pyright: ignore[reportAssignmentType]
 
@@ -51,6 +61,22 @@ class SendOnly:
 
     async def close(self) -> None:
         await self.inner.close()
+
+
+class Beginning(SendOnly):
+    """A transport whose messages go their own way; each fails once it is told to."""
+
+    def __init__(self, inner: InMemoryTransport, *, refuses: bool = False) -> None:
+        super().__init__(inner)
+        self.refuses = refuses
+        self.begun: list[tuple[Message, Delivery | None, Callable[[MCPError], object]]] = []
+
+    def begin(
+        self, message: Message, *, delivery: Delivery | None = None, failed: Callable[[MCPError], object]
+    ) -> None:
+        if self.refuses:
+            failed(BROKEN)
+        self.begun.append((message, delivery, failed))
 
 
 def recorded_pair() -> tuple[RecordingTransport, InMemoryTransport]:
@@ -252,3 +278,31 @@ async def test_what_is_no_message_is_refused_and_not_recorded() -> None:
     with pytest.raises(MCPProtocolError, match="no message"):
         await recording.send(2)  # pyright: ignore[reportArgumentType]
     assert [] == recording.sent
+
+
+async def test_messages_that_go_their_own_way_are_recorded_and_fail_where_they_do_inside() -> None:
+    inner = Beginning(InMemoryTransport.pair()[0])
+    recording = RecordingTransport(inner)
+    begin = find_begin(recording)
+    assert begin is not None
+    failures: list[MCPError] = []
+    delivery = Delivery(related_request=1)
+    begin(ONE, delivery=delivery, failed=failures.append)
+    ((message, delivered, failed),) = inner.begun
+    failed(BROKEN)
+
+    assert (ONE, delivery, [BROKEN], [ONE]) == (message, delivered, failures, recording.sent)
+
+
+async def test_what_cannot_even_begin_is_not_recorded() -> None:
+    failures: list[MCPError] = []
+    recording = RecordingTransport(Beginning(InMemoryTransport.pair()[0], refuses=True))
+    assert recording.begin is not None
+    recording.begin(ONE, failed=failures.append)
+    recording.begin("one", failed=failures.append)  # pyright: ignore[reportArgumentType]
+
+    assert ([], [BROKEN.code, MCP_CODES.PROTOCOL_INVALID]) == (recording.sent, [error.code for error in failures])
+
+
+async def test_without_begin_inside_there_is_none_outside() -> None:
+    assert find_begin(RecordingTransport(InMemoryTransport.pair()[0])) is None

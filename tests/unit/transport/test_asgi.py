@@ -52,6 +52,9 @@ def part(body: bytes, *, more: bool = False) -> AsgiMessage:
         ("/api/sse", "/api/", "/sse", "/api"),
         ("/api", "/api", "", "/api"),
         ("/proxy/api/sse", "/proxy/api", "/sse", "/proxy/api"),
+        # As Litestar mounts: it cuts the path, at the root the first slash with it.
+        ("mcp/", "", "/mcp", ""),
+        ("", "", "", ""),
         # A proxy has taken its part away.
         ("/sse", "/proxy", "/sse", "/proxy"),
         # The same, and a framework has the application mounted.
